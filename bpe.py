@@ -1,0 +1,1427 @@
+"""Byte-level byte-pair encoding (BPE) in one module: to read, to learn from, and to use.
+
+Text becomes UTF-8 bytes, and the 256 byte values are the first 256 tokens. Training
+looks for the pair of neighbouring tokens that occurs most often, makes it a new token,
+and starts over; what it leaves is a list of merge rules. Encoding replays the rules in
+that order, decoding takes every token apart into its bytes again.
+
+The lab (`to_ids` to `vocab_curve`) is the algorithm as one would write it by hand. Under
+it lies an engine with one idea: *a token is a character*. A sequence of token ids is
+kept as a `str` in which `chr(i)` stands for token `i`. Then merging a pair from the left
+is `str.replace`, and `str.split` at a pair shows all the neighbours that a merge changes:
+the interpreter's C loops do the work, and no Python step is spent on a token that stays
+as it is.
+
+    lab            to_ids, from_ids, count_pairs, merge, train, encode, decode, vocab_curve
+    to take away   BPETokenizer: split patterns, special tokens, files, exports
+    given tokens   ByteTokenizer: a token alphabet instead of rules, and an estimator
+
+Standard library only; nothing happens at import.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import random
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
+from heapq import heapify, heappop, heappush
+from itertools import accumulate, chain, count, groupby
+from math import ceil, isqrt
+from operator import add
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "DIGIT_SPLIT_PATTERN",
+    "GPT2_SPLIT_PATTERN",
+    "GPT4_SPLIT_PATTERN",
+    "MIN_PAIR_COUNT",
+    "SAMPLE_EN",
+    "SAMPLE_KO",
+    "BPETokenizer",
+    "ByteTokenizer",
+    "count_pairs",
+    "decode",
+    "encode",
+    "from_ids",
+    "merge",
+    "to_ids",
+    "train",
+    "vocab_curve",
+    "write_atomically",
+]
+
+# ---------------------------------------------------------------------------
+# The samples: one piece of everyday prose, sentence by sentence in two languages
+# ---------------------------------------------------------------------------
+
+SAMPLE_KO = (
+    "어제는 퇴근길에 갑자기 비가 쏟아졌다. "
+    "우산이 없어서 지하철역 앞 편의점에서 비를 피하기로 했다. "
+    "따뜻한 커피를 한 잔 사서 창가에 앉아 지나가는 사람들을 바라보았다. "
+    "가방으로 머리를 가리고 뛰는 사람도 있었고, 아예 포기한 듯 천천히 걷는 사람도 있었다. "
+    "옆자리에 앉은 할머니가 웃으면서 이런 비는 금방 그친다고 말해 주셨다. "
+    "우리는 요즘 날씨와 동네에 새로 생긴 빵집에 대해 이야기를 나누었다. "
+    "정말로 이십 분쯤 지나자 비가 그치고 하늘 한쪽이 조금씩 밝아졌다. "
+    "할머니는 가방에서 귤 두 개를 꺼내 내 손에 쥐여 주고 먼저 나가셨다. "
+    "집으로 걸어가는 동안 젖은 신발은 차가웠지만 마음은 이상하게 따뜻했다. "
+    "다음에 그 빵집에 가면 할머니 몫까지 하나 더 사야겠다고 생각했다."
+)
+
+SAMPLE_EN = (
+    "Yesterday it suddenly started pouring on my way home from work. "
+    "I had no umbrella, so I decided to wait out the rain in the convenience store in front "
+    "of the subway station. "
+    "I bought a cup of hot coffee, sat down by the window and watched the people going by. "
+    "Some ran with their bags held over their heads, and some walked slowly, as if they had "
+    "given up altogether. "
+    "An old woman in the next seat smiled and told me that rain like this never lasts long. "
+    "We talked about the weather lately and about the new bakery in the neighborhood. "
+    "Sure enough, some twenty minutes later the rain stopped and one side of the sky slowly "
+    "grew brighter. "
+    "She took two tangerines out of her bag, pressed them into my hand and left before me. "
+    "As I walked home my wet shoes were cold, but somehow my heart felt warm. "
+    "The next time I go to that bakery, I thought, I should buy one more for her."
+)
+
+# ---------------------------------------------------------------------------
+# The lab: byte-level BPE by hand
+# ---------------------------------------------------------------------------
+
+MIN_PAIR_COUNT = 2
+"""A pair that occurs less often than this is never made a token. Read when training runs."""
+
+Pair = tuple[int, int]
+Rule = tuple[Pair, int]
+
+
+def to_ids(text: str) -> list[int]:
+    """Return the UTF-8 bytes of `text` as a list of ints: the first 256 token ids.
+
+    A character may take one byte or up to four. A lone surrogate has no UTF-8 form and
+    raises Python's own `UnicodeEncodeError`.
+
+    >>> to_ids("hi")
+    [104, 105]
+    >>> to_ids("한")
+    [237, 149, 156]
+    """
+    _require(text, str, "text")
+    return list(text.encode("utf-8"))
+
+
+def from_ids(ids: Iterable[int]) -> str:
+    """Return the text whose UTF-8 bytes are `ids`; broken UTF-8 shows as U+FFFD.
+
+    An id outside 0 to 255 is a `ValueError`.
+
+    >>> from_ids([237, 149, 156])
+    '한'
+    >>> from_ids([104, 105, 237])
+    'hi\ufffd'
+    """
+    ids = _integers(ids, "ids")
+    try:
+        return bytes(ids).decode("utf-8", errors="replace")
+    except ValueError:
+        position = next(i for i, token in enumerate(ids) if not 0 <= token < 256)
+        raise ValueError(f"id {ids[position]} at position {position} is not a byte") from None
+
+
+def count_pairs(ids: Iterable[int], counts: dict[Pair, int] | None = None) -> dict[Pair, int]:
+    """Count every pair of neighbours in `ids`, overlapping ones too.
+
+    Given `counts`, add to it and return it, so that several chunks are counted together.
+
+    >>> count_pairs([1, 2, 1, 2])
+    {(1, 2): 2, (2, 1): 1}
+    >>> count_pairs([9, 9, 9])
+    {(9, 9): 2}
+    >>> count_pairs([1, 2], {(1, 2): 5})
+    {(1, 2): 6}
+    """
+    ids = _integers(ids, "ids")
+    counts = {} if counts is None else counts
+    for pair in zip(ids, ids[1:]):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+
+
+def merge(ids: Iterable[int], pair: Pair, new_id: int) -> list[int]:
+    """Return a new list in which every `pair` has become `new_id`.
+
+    It goes from the left and steps over both halves of what it merged, so nothing
+    overlaps.
+
+    >>> merge([1, 2, 3, 1, 2], (1, 2), 300)
+    [300, 3, 300]
+    >>> merge([5, 5, 5], (5, 5), 300)
+    [300, 5]
+    """
+    ids = _integers(ids, "ids")
+    [((first, second), new_id)] = _rules([(pair, new_id)])
+    merged = []
+    position = 0
+    while position < len(ids):
+        if ids[position] == first and ids[position + 1 : position + 2] == [second]:
+            merged.append(new_id)
+            position += 2
+        else:
+            merged.append(ids[position])
+            position += 1
+    return merged
+
+
+def train(text: str, vocab_size: int) -> list[Rule]:
+    """Learn merge rules from `text` until the vocabulary has `vocab_size` tokens.
+
+    In each round the pair that occurs most often (of several such, the smallest) becomes
+    the next token; ids count up from 256. Learning stops early when no pair occurs
+    `MIN_PAIR_COUNT` times any more.
+
+    >>> train("aaabdaaabac", 259)
+    [((97, 97), 256), ((97, 98), 257), ((256, 257), 258)]
+    >>> train("aaabdaaabac", 256)
+    []
+    """
+    _require(text, str, "text")
+    _require(vocab_size, int, "vocab_size")
+    learner = _Learner([_as_characters(text.encode("utf-8"))], [1])
+    return [((ord(pair[0]), ord(pair[1])), ord(token)) for pair, token in learner.learn(vocab_size)]
+
+
+def encode(text: str, merges: Iterable[Rule]) -> list[int]:
+    """Turn `text` into token ids: its bytes, then each rule once, in the order given.
+
+    The result is that of `merge` with one rule after the other, whatever the rules are,
+    but the time it takes depends on the text and not on how many rules there are.
+
+    >>> rules = train("aaabdaaabac", 259)
+    >>> encode("aaabdaaabac", rules)
+    [258, 100, 258, 97, 99]
+    >>> encode("aaa", rules)
+    [256, 97]
+    """
+    rules = _rules(merges)
+    ids = to_ids(text)
+    if all(0 <= token <= _LARGEST_ID for (a, b), new in rules for token in (a, b, new)):
+        character_rules = [(chr(a) + chr(b), chr(new)) for (a, b), new in rules]
+        applier = _Applier(character_rules, _token_lengths(character_rules))
+        return list(map(ord, applier.apply(_as_characters(bytes(ids)))))
+    for pair, new_id in rules:  # such ids have no character
+        ids = merge(ids, pair, new_id)
+    return ids
+
+
+def decode(ids: Iterable[int], merges: Iterable[Rule]) -> str:
+    """Turn token ids back into text: the inverse of `encode`.
+
+    The rules may come in any order (if several make the same id, the last counts; a byte
+    stays a byte). An id that is neither a byte nor made by a rule is a `ValueError`, and
+    so are rules that go round in a circle.
+
+    >>> decode([258, 100, 258, 97, 99], train("aaabdaaabac", 259))
+    'aaabdaaabac'
+    >>> decode([300], [])
+    Traceback (most recent call last):
+    ...
+    ValueError: id 300 is neither a byte nor made by a rule
+    """
+    ids = _integers(ids, "ids")
+    halves = {new_id: pair for pair, new_id in _rules(merges) if not 0 <= new_id < 256}
+    _refuse_circles(halves)
+    expanded = {byte: bytes([byte]) for byte in range(256)}
+    for token in sorted(set(ids)):
+        expanded[token] = _expand(token, halves, expanded)
+    return from_ids(b"".join(map(expanded.__getitem__, ids)))
+
+
+def vocab_curve(text: str, sizes: Iterable[int]) -> list[tuple[int, int]]:
+    """Return `(size, token count)` for each vocabulary size, in the order of `sizes`.
+
+    The tokens counted are those of `text` under the rules that `train(text, size)` gives.
+    A shorter training is the beginning of a longer one, so it learns only once, and the
+    text as merged so far is the encoding at that size.
+
+    >>> vocab_curve("aaabdaaabac", [258, 256, 257])
+    [(258, 7), (256, 11), (257, 9)]
+    """
+    _require(text, str, "text")
+    sizes = _integers(sizes, "sizes")
+    learner = _Learner([_as_characters(text.encode("utf-8"))], [1])
+    token_counts = [len(learner.pieces[0])]
+    for _ in learner.learn(max(sizes, default=256)):
+        token_counts.append(len(learner.pieces[0]))
+    return [(size, token_counts[min(max(size - 256, 0), len(token_counts) - 1)]) for size in sizes]
+
+
+def _expand(token: int, halves: dict[int, Pair], expanded: dict[int, bytes]) -> bytes:
+    """Return the bytes of `token`; a stack instead of recursion, for rules of any depth."""
+    data = bytearray()
+    stack = [token]
+    while stack:
+        token = stack.pop()
+        if token in expanded:
+            data += expanded[token]
+        elif token in halves:
+            first, second = halves[token]
+            stack += (second, first)
+        else:
+            raise ValueError(f"id {token} is neither a byte nor made by a rule")
+    return bytes(data)
+
+
+def _refuse_circles(halves: dict[int, Pair]) -> None:
+    if all(max(pair) < token for token, pair in halves.items()):
+        return  # every step goes down: no circle is possible
+    try:
+        TopologicalSorter(halves).prepare()
+    except CycleError as circle:
+        path = " -> ".join(map(str, circle.args[1]))
+        raise ValueError(f"the rules go round in a circle: {path}") from None
+
+
+def _require(value: object, kind: type, name: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be {kind.__name__}, not {type(value).__name__}")
+
+
+def _integers(values: Iterable[int], name: str) -> list[int]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a list of integers, not {type(values).__name__}")
+    values = list(values)
+    for kind in set(map(type, values)):
+        if not issubclass(kind, int):
+            raise TypeError(f"{name} must be integers, but one is {kind.__name__}")
+    return values
+
+
+def _rules(merges: Iterable[Rule]) -> list[Rule]:
+    if isinstance(merges, str) or not isinstance(merges, Iterable):
+        raise TypeError(f"merges must be a list of rules, not {type(merges).__name__}")
+    rules = []
+    for number, rule in enumerate(merges):
+        try:
+            (first, second), new_id = rule
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"rule {number} must be ((first, second), new_id), not {rule!r}"
+            ) from None
+        rules.append(((first, second), new_id))
+    _integers(chain.from_iterable((a, b, new) for (a, b), new in rules), "the ids of rules")
+    return rules
+
+
+# ---------------------------------------------------------------------------
+# The engine: one learner and one applier; nothing else merges pairs
+#
+# A token is a character here, a pair a string of two, a rule the strings (pair, token).
+# ---------------------------------------------------------------------------
+
+_LARGEST_ID = 0x10FFFF  # the last character there is
+
+CharacterRule = tuple[str, str]
+
+
+def _as_characters(data: bytes) -> str:
+    """Return the text whose characters are the byte tokens: `chr(i)` for byte `i`."""
+    return data.decode("latin-1")
+
+
+class _Learner:
+    """Learns merge rules from `pieces`, each of which occurs `weights` times.
+
+    Invariant between two rounds: `counts` is exact, and `holders[pair]` names every
+    piece that holds the pair (and perhaps some that no longer do). New occurrences of a
+    pair only arise in the round that makes one of its tokens, so counts only fall
+    afterwards: the queue corrects an outdated entry when it comes up.
+    """
+
+    def __init__(self, pieces: list[str], weights: list[int]) -> None:
+        self.pieces = pieces
+        self.weights = weights
+        self.minimum = max(MIN_PAIR_COUNT, 1)
+        self.counts: dict[str, int] = defaultdict(int)
+        self.holders: dict[str, set[int]] = defaultdict(set)
+        for number, (piece, weight) in enumerate(zip(pieces, weights)):
+            for pair, times in Counter(map(add, piece, piece[1:])).items():
+                self.counts[pair] += weight * times
+                self.holders[pair].add(number)
+        self.queue = [
+            (-times, pair) for pair, times in self.counts.items() if times >= self.minimum
+        ]
+        heapify(self.queue)
+
+    def learn(self, vocab_size: int) -> Iterator[CharacterRule]:
+        """Yield one rule after the other; between two, `pieces` are merged so far."""
+        for new_id in range(256, vocab_size):
+            pair = self._most_frequent_pair()
+            if pair is None:
+                return
+            if new_id > _LARGEST_ID:
+                raise ValueError(f"a vocabulary holds at most {_LARGEST_ID + 1} tokens")
+            token = chr(new_id)
+            self._merge_everywhere(pair, token)
+            yield pair, token
+
+    def _most_frequent_pair(self) -> str | None:
+        """Return the pair with the highest count, the smallest of several, if any is left."""
+        while self.queue:
+            negative_count, pair = heappop(self.queue)
+            times = self.counts[pair]
+            if times == -negative_count:
+                return pair
+            if times >= self.minimum:
+                heappush(self.queue, (-times, pair))
+        return None
+
+    def _merge_everywhere(self, pair: str, token: str) -> None:
+        """Merge `pair` into `token`, correcting the counts where it stood and only there.
+
+        Splitting at the pair leaves the stretches between its occurrences. Only the ends
+        of a stretch get a new neighbour: its last character had the pair's first half
+        beside it, its first character the pair's second. An empty stretch was two
+        occurrences side by side.
+        """
+        first, second = pair[0], pair[1]
+        counts = self.counts
+        gained: dict[str, int] = defaultdict(int)
+        gainers: dict[str, set[int]] = defaultdict(set)
+        for number in self.holders.pop(pair):
+            stretches = self.pieces[number].split(pair)
+            if len(stretches) == 1:
+                continue
+            self.pieces[number] = token.join(stretches)
+            before = [stretch[-1] for stretch in stretches[:-1] if stretch]
+            after = [stretch[0] for stretch in stretches[1:] if stretch]
+            side_by_side = stretches[1:-1].count("")
+            lost = [character + first for character in before]
+            lost += [second + character for character in after]
+            lost += [second + first] * side_by_side
+            new = [character + token for character in before]
+            new += [token + character for character in after]
+            new += [token + token] * side_by_side
+            weight = self.weights[number]
+            for neighbours in lost:
+                counts[neighbours] -= weight
+            for neighbours in new:
+                gained[neighbours] += weight
+                gainers[neighbours].add(number)
+        del counts[pair]
+        counts.update(gained)
+        for neighbours, times in gained.items():
+            if times >= self.minimum:
+                self.holders[neighbours] = gainers[neighbours]
+                heappush(self.queue, (-times, neighbours))
+
+
+class _Applier:
+    """Applies rules to text, each once and in order: what `str.replace` for all would give.
+
+    It visits only the rules whose pair is in the text: a queue holds their numbers, and
+    after each merge only the neighbours of the new token can be new pairs. For these the
+    next rule is the first one *after* the present one, which is exact for every list of
+    rules.
+
+    Long text is encoded in two halves (and these likewise). That is exact where each id
+    stands for one byte string, because then a token's bytes are merged in any text just
+    as they are alone, no merge ever crossing their borders; so whether two tokens can be
+    neighbours in an encoding depends on these two alone. `lengths` tells how many bytes
+    each token stands for; without it nothing is cut.
+    """
+
+    LONGEST_PIECE = 2048  # in bytes: one Python step a rule pays for about this much text
+
+    def __init__(self, rules: Sequence[CharacterRule], lengths: Mapping[str, int] | None) -> None:
+        self.rules = rules
+        self.lengths = lengths
+        self.numbers: dict[str, list[int]] = {}
+        for number, (pair, _) in enumerate(rules):
+            self.numbers.setdefault(pair, []).append(number)
+
+    def apply(self, text: str) -> str:
+        """Return `text`, whose characters are bytes, as characters that are tokens."""
+        if len(text) <= self.LONGEST_PIECE or self.lengths is None:
+            return self._apply_in_order(text)
+        middle = len(text) // 2
+        left, right = self.apply(text[:middle]), self.apply(text[middle:])
+        return self._join(text, middle, left, right)
+
+    def _apply_in_order(self, piece: str) -> str:
+        rules, numbers = self.rules, self.numbers
+        present = numbers.keys() & set(map(add, piece, piece[1:]))
+        queue = [numbers[pair][0] for pair in present]
+        heapify(queue)
+        applied = -1
+        while queue:
+            number = heappop(queue)
+            if number == applied:
+                continue
+            applied = number
+            pair, token = rules[number]
+            stretches = piece.split(pair)
+            if len(stretches) == 1:
+                continue
+            piece = token.join(stretches)
+            neighbours = {stretch[-1] + token for stretch in stretches[:-1] if stretch}
+            neighbours.update([token + stretch[0] for stretch in stretches[1:] if stretch])
+            if "" in stretches[1:-1]:
+                neighbours.add(token + token)
+            for pair in neighbours:
+                if pair in numbers:
+                    later = numbers[pair]
+                    following = bisect_right(later, number)
+                    if following < len(later):
+                        heappush(queue, later[following])
+        return piece
+
+    def _join(self, text: str, middle: int, left: str, right: str) -> str:
+        """Join the encodings of both sides of `middle`, encoding anew what is around it.
+
+        The window grows until its first and last token are those that stood there before.
+        Then each two neighbours in the result were neighbours in some encoding.
+        """
+        assert self.lengths is not None
+        reach = 8
+        while True:
+            end_of_left, start_of_right = left[-reach:], right[:reach]
+            start = middle - sum(map(self.lengths.__getitem__, end_of_left))
+            stop = middle + sum(map(self.lengths.__getitem__, start_of_right))
+            window = self._apply_in_order(text[start:stop])
+            same_start = start == 0 or window[0] == end_of_left[0]
+            same_end = stop == len(text) or window[-1] == start_of_right[-1]
+            if same_start and same_end:
+                return left[:-reach] + window + right[reach:]
+            reach *= 2
+
+
+def _token_lengths(rules: Iterable[CharacterRule]) -> dict[str, int] | None:
+    """Return each token's length in bytes, or None if an id may stand for several strings."""
+    lengths = dict.fromkeys(map(chr, range(256)), 1)
+    for pair, token in rules:
+        if token in lengths:
+            return None
+        if pair[0] in lengths and pair[1] in lengths:  # else the pair cannot be there yet
+            lengths[token] = lengths[pair[0]] + lengths[pair[1]]
+    return lengths
+
+
+# ---------------------------------------------------------------------------
+# Split patterns: where text is cut into pre-tokens before any pair is counted
+# ---------------------------------------------------------------------------
+
+GPT2_SPLIT_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+"""The pattern of GPT-2: words, numbers and the rest, each with one space before it."""
+
+GPT4_SPLIT_PATTERN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""The pattern of GPT-4: numbers in groups of three digits, line ends on their own."""
+
+DIGIT_SPLIT_PATTERN = GPT4_SPLIT_PATTERN.replace(r"\p{N}{1,3}", r"\p{N}")
+"""GPT-4's pattern with every digit on its own.
+
+It helps arithmetic: a digit's token then always means the same digit, and the digits of
+two numbers line up, whereas groups of three are cut from the left, so that the same digit
+stands for units in one number and for hundreds in another.
+"""
+
+# What `regex`, Hugging Face and tiktoken mean by \s; that of `re` has U+001C to U+001F too.
+_WHITE_SPACE = [(0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680)]
+_WHITE_SPACE += [(0x2000, 0x200A), (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F)]
+_WHITE_SPACE += [(0x3000, 0x3000)]
+
+_ASCII, _BASIC_PLANE, _UNICODE = 0x7F, 0xFFFF, 0x10FFFF
+
+_CATEGORIES = (
+    "Cc Cf Cn Co Cs Ll Lm Lo Lt Lu Mc Me Mn Nd Nl No Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So Zl Zp Zs"
+).split()
+
+_PROPERTY = r"\\(?P<sign>[pP])(?:\{(?P<not>\^?)(?P<name>[^{}]*)\}|(?P<letter>.))|\\(?P<space>[sS])"
+_CLASS = r"\[(?P<start>\^?\]?)(?P<body>(?:\\.|[^\\\]])*)\]"
+_OUTSIDE_CLASS = re.compile(rf"{_PROPERTY}|\\.|{_CLASS}|(?P<verbose>\(\?[a-zA-Z]*x)", re.DOTALL)
+_INSIDE_CLASS = re.compile(rf"{_PROPERTY}|\\.|(?P<posix>\[:)|\[|-(?=\\[pPsS])", re.DOTALL)
+_BEYOND_BASIC_PLANE = re.compile("[\U00010000-\U0010ffff]")
+
+
+class _Splitter:
+    r"""Cuts text into pre-tokens as a split pattern says, with `re` instead of `regex`.
+
+    `re` has no `\p{L}`, so properties are written out as ranges of characters. Ranges
+    beyond the Basic Multilingual Plane make `re` several times slower, so there are forms
+    of the pattern without them, for texts that have no character in those ranges.
+    """
+
+    def __init__(self, pattern: str | None) -> None:
+        self.pattern = pattern
+        if pattern is not None:
+            _compile(pattern, _ASCII)  # an invalid pattern shows now
+            self.categories = tuple(
+                _category(item) for item in _INSIDE_CLASS.finditer(pattern) if item["sign"]
+            )
+
+    def split(self, text: str) -> list[str]:
+        """Return the pre-tokens of `text`; joined they are the text again."""
+        if self.pattern is None:
+            return [text] if text else []
+        compiled = _compile(self.pattern, self._reach(text))
+        if not compiled.groups:
+            pieces = compiled.findall(text)
+            if "".join(pieces) == text:
+                return list(filter(None, pieces))
+        return _matches_and_gaps(compiled, text)
+
+    def _reach(self, text: str) -> int:
+        """Return the last character up to which properties matter for `text`."""
+        if text.isascii():
+            return _ASCII
+        if any(
+            unicodedata.category(character).startswith(self.categories)
+            for character in set(_BEYOND_BASIC_PLANE.findall(text))
+        ):
+            return _UNICODE
+        return _BASIC_PLANE
+
+
+def _matches_and_gaps(compiled: re.Pattern[str], text: str) -> list[str]:
+    pieces = []
+    end = 0
+    for match in compiled.finditer(text):
+        pieces += [text[end : match.start()], match.group()]
+        end = max(end, match.end())
+    return list(filter(None, [*pieces, text[end:]]))
+
+
+@lru_cache(maxsize=64)
+def _compile(pattern: str, largest: int) -> re.Pattern[str]:
+    try:
+        return re.compile(_translate(pattern, largest))
+    except (re.error, ValueError, OverflowError, RecursionError) as fault:
+        raise ValueError(f"invalid split pattern {pattern!r}: {fault}") from None
+
+
+def _translate(pattern: str, largest: int) -> str:
+    """Write out the properties in `pattern` as ranges of characters up to `largest`."""
+
+    def outside(item: re.Match[str]) -> str:
+        if item["verbose"]:
+            raise ValueError("verbose patterns are not supported")
+        if item["body"] is not None:
+            return f"[{item['start']}{_INSIDE_CLASS.sub(inside, item['body'])}]"
+        return f"[{_property(item, largest)}]" if _is_property(item) else item.group()
+
+    def inside(item: re.Match[str]) -> str:
+        if item["posix"]:
+            raise ValueError("POSIX classes are not supported")
+        if _is_property(item):
+            return _property(item, largest)
+        # A bare bracket stands for itself; so does a hyphen that cannot make a range.
+        return item.group() if item.group().startswith("\\") else "\\" + item.group()
+
+    return _OUTSIDE_CLASS.sub(outside, pattern)
+
+
+def _is_property(item: re.Match[str]) -> bool:
+    return bool(item["sign"] or item["space"])
+
+
+def _property(item: re.Match[str], largest: int) -> str:
+    """Return a property as the ranges that go into a character class."""
+    if item["space"]:
+        ranges, negated = _WHITE_SPACE, item["space"] == "S"
+    else:
+        ranges = _category_ranges(_category(item), largest)
+        negated = (item["sign"] == "P") != bool(item["not"])
+    if negated:
+        starts = [0, *(last + 1 for _, last in ranges)]
+        stops = [*(first - 1 for first, _ in ranges), _UNICODE]
+        ranges = [(start, stop) for start, stop in zip(starts, stops) if start <= stop]
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+
+
+def _category(item: re.Match[str]) -> str:
+    name = item["letter"] or item["name"]
+    if not name or not any(category.startswith(name) for category in _CATEGORIES):
+        raise ValueError(f"{item.group()} is not a general category of one or two letters")
+    return name
+
+
+@lru_cache(maxsize=None)
+def _category_ranges(name: str, largest: int) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    for first, last, category in _category_runs(largest):
+        if category.startswith(name):
+            if ranges and ranges[-1][1] == first - 1:
+                first = ranges.pop()[0]
+            ranges.append((first, last))
+    return ranges or [(_UNICODE, _UNICODE)]  # ASCII has none: stands for no character there
+
+
+@lru_cache(maxsize=None)
+def _category_runs(largest: int) -> list[tuple[int, int, str]]:
+    """Return `(first, last, category)` for each run of characters of one category."""
+    runs = []
+    categories = map(unicodedata.category, map(chr, range(largest + 1)))
+    for category, run in groupby(enumerate(categories), key=lambda numbered: numbered[1]):
+        numbers = [number for number, _ in run]
+        runs.append((numbers[0], numbers[-1], category))
+    return runs
+
+
+# ---------------------------------------------------------------------------
+# BPETokenizer: train on a corpus, encode and decode anything, keep it, hand it over
+# ---------------------------------------------------------------------------
+
+_FORMAT_VERSION = 1
+_LARGEST_VOCABULARY = 256 * 2**20  # bytes of all tokens together that `load` accepts
+_STREAM_CHUNK = 1 << 16  # characters that `encode_iterable` collects before it goes on
+
+
+class BPETokenizer:
+    """A byte-level BPE tokenizer with a split pattern and special tokens.
+
+    `pattern` cuts text into pre-tokens, and no token crosses their borders; `None` cuts
+    nothing. `special_tokens` goes to `register_special_tokens`. An untrained tokenizer
+    knows the 256 byte tokens, so it can encode and decode anything.
+
+    Attributes, to be read: `pattern`; `merges`, a dict from pair of ids to new id in rank
+    order; `vocab`, a dict from id to bytes that holds the byte tokens, the learned and
+    the special ones; `special_tokens`, a dict from name to id.
+
+    >>> tokenizer = BPETokenizer(special_tokens=["<|end|>"])
+    >>> tokenizer.train("low lower lowest", 259).merges
+    {(108, 111): 256, (256, 119): 257, (32, 257): 258}
+    >>> tokenizer.encode("low lower<|end|>")
+    [257, 258, 101, 114, 259]
+    >>> tokenizer.decode([257, 258, 101, 114, 259])
+    'low lower<|end|>'
+    """
+
+    def __init__(
+        self,
+        pattern: str | None = GPT4_SPLIT_PATTERN,
+        special_tokens: Mapping[str, int] | Iterable[str] = (),
+    ) -> None:
+        if pattern is not None:
+            _require(pattern, str, "pattern")
+        self.pattern = pattern
+        self.merges: dict[Pair, int] = {}
+        self.vocab: dict[int, bytes] = {}
+        self.special_tokens: dict[str, int] = {}
+        self._chosen_ids: set[str] = set()  # names that came with an id, which they keep
+        self._splitter = _Splitter(pattern)
+        self._set_merges([])
+        self.register_special_tokens(special_tokens)
+
+    # -- training ----------------------------------------------------------
+
+    def train(
+        self,
+        text: str | Iterable[str],
+        vocab_size: int,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> BPETokenizer:
+        """Learn at most `vocab_size - 256` merge rules from `text`, and return `self`.
+
+        `text` is a string or an iterable of strings (documents, the lines of an open
+        file), which is read once and never held whole. Special tokens in it are borders.
+        Earlier rules are forgotten. `progress(done, total)` is called after each rule.
+        A `vocab_size` below 256 is a `ValueError`.
+
+        >>> BPETokenizer(pattern=None).train(["aaab", "aaab"], 258).merges
+        {(97, 97): 256, (97, 98): 257}
+        """
+        self._check_vocab_size(vocab_size)
+        documents = [text] if isinstance(text, str) else text
+        counts = Counter(chain.from_iterable(map(self.pretokenize, documents)))
+        return self.train_from_counts(counts, vocab_size, progress)
+
+    def train_from_counts(
+        self,
+        counts: Mapping[str, int],
+        vocab_size: int,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> BPETokenizer:
+        """Do the same as `train` from `{pre-token: count}` counted elsewhere.
+
+        This is how a corpus too large for one machine is trained: `pretokenize` is the
+        map step of a distributed word count, and this is what comes after it.
+
+        >>> words = ["low", " lower", " low", " lower"]
+        >>> BPETokenizer().train_from_counts(Counter(words), 258).merges
+        {(108, 111): 256, (256, 119): 257}
+        """
+        self._check_vocab_size(vocab_size)
+        _require(counts, Mapping, "counts")
+        for piece, times in counts.items():
+            _require(piece, str, "a pre-token")
+            _require(times, int, f"the count of {piece!r}")
+            if times < 0:
+                raise ValueError(f"the count of {piece!r} is {times}")
+        words = {word: times for word, times in counts.items() if word not in self.special_tokens}
+        pieces = [_as_characters(word.encode("utf-8")) for word in words]
+        learned = []
+        for pair, _ in _Learner(pieces, list(words.values())).learn(vocab_size):
+            learned.append((ord(pair[0]), ord(pair[1])))
+            if progress is not None:
+                progress(len(learned), vocab_size - 256)
+        self._set_merges(learned)
+        return self
+
+    def pretokenize(self, text: str) -> list[str]:
+        """Return the pieces within which pairs are counted; joined they are `text` again.
+
+        A registered special token is a piece of its own, and so is what the split
+        pattern does not match.
+
+        >>> BPETokenizer(special_tokens=["<|end|>"]).pretokenize("It's 12345!<|end|>")
+        ['It', "'s", ' ', '123', '45', '!', '<|end|>']
+        """
+        _require(text, str, "text")
+        pieces: list[str] = []
+        for segment in _split_at_names(text, frozenset(self.special_tokens)):
+            is_special = segment in self.special_tokens
+            pieces += [segment] if is_special else self._splitter.split(segment)
+        return pieces
+
+    def register_special_tokens(self, tokens: Mapping[str, int] | Iterable[str]) -> None:
+        """Add special tokens: names, whose ids follow the learned tokens, or `{name: id}`.
+
+        Ids given by name alone are assigned anew whenever training ends; an id given
+        explicitly stays. An id that is taken, an empty name or one that is registered
+        already is a `ValueError`, and then none is added.
+
+        >>> tokenizer = BPETokenizer()
+        >>> tokenizer.register_special_tokens({"<|end|>": 100257})
+        >>> tokenizer.register_special_tokens(["<|user|>"])
+        >>> tokenizer.special_tokens
+        {'<|end|>': 100257, '<|user|>': 256}
+        """
+        if isinstance(tokens, str):
+            raise TypeError("special tokens must be a list of names or {name: id}, not one string")
+        if isinstance(tokens, Mapping):
+            self._add_special_tokens(list(tokens.items()))
+            self._chosen_ids |= tokens.keys()
+        else:
+            self._add_special_tokens([(name, None) for name in tokens])
+
+    def _add_special_tokens(self, tokens: Iterable[tuple[str, int | None]]) -> None:
+        ids = dict(self.special_tokens)
+        first_free = 256 + len(self.merges)
+        taken = {*range(first_free), *ids.values()}
+        free = (token for token in count(first_free) if token not in taken)
+        for name, token in sorted(tokens, key=lambda named: named[1] is None):
+            _require(name, str, "a special token")
+            if not name:
+                raise ValueError("a special token cannot be empty")
+            if name in ids:
+                raise ValueError(f"special token {name!r} is registered already")
+            token = next(free) if token is None else token
+            _require(token, int, f"the id of {name!r}")
+            if token < 0 or token in taken:
+                raise ValueError(f"special token {name!r} cannot have the id {token}: it is taken")
+            ids[name] = token
+            taken.add(token)
+        self.vocab.update((token, name.encode("utf-8")) for name, token in ids.items())
+        self.special_tokens = ids
+
+    def _set_merges(self, pairs: Sequence[Pair]) -> None:
+        """Take `pairs` as the merge rules, and number the special tokens after them."""
+        vocab = {byte: bytes([byte]) for byte in range(256)}
+        for token, (first, second) in enumerate(pairs, start=256):
+            vocab[token] = vocab[first] + vocab[second]
+        self.vocab = vocab
+        self.merges = dict(zip(pairs, count(256)))
+        rules = [
+            (chr(first) + chr(second), chr(token)) for (first, second), token in self.merges.items()
+        ]
+        self._encoded = _EncodedPieces(_Applier(rules, _token_lengths(rules)))
+        registered, self.special_tokens = self.special_tokens, {}
+        self._add_special_tokens(
+            (name, token if name in self._chosen_ids else None)
+            for name, token in registered.items()
+        )
+
+    def _check_vocab_size(self, vocab_size: int) -> None:
+        _require(vocab_size, int, "vocab_size")
+        if vocab_size < 256:
+            raise ValueError(f"vocab_size is {vocab_size}, but the byte tokens alone are 256")
+        for name in self._chosen_ids:
+            if self.special_tokens[name] < vocab_size:
+                raise ValueError(
+                    f"special token {name!r} has the id {self.special_tokens[name]}, "
+                    f"which a vocabulary of {vocab_size} needs for a learned token"
+                )
+
+    # -- encoding and decoding ---------------------------------------------
+
+    def encode(self, text: str, allowed_special: str | Collection[str] = "all") -> list[int]:
+        """Return the token ids of `text`.
+
+        `allowed_special` says which special tokens are recognised: `"all"` that are
+        registered, `"none"` (they are ordinary text), `"none_raise"` (one in the text is
+        a `ValueError`), or a collection of names. Where several could stand, the leftmost
+        wins, then the longest. On text that users typed, call `encode_ordinary`.
+
+        >>> tokenizer = BPETokenizer(special_tokens=["<|end|>"])
+        >>> tokenizer.encode("a<|end|>")
+        [97, 256]
+        >>> tokenizer.encode("a<|end|>", allowed_special="none")
+        [97, 60, 124, 101, 110, 100, 124, 62]
+        """
+        _require(text, str, "text")
+        allowed = self._allowed_names(text, allowed_special)
+        ids: list[int] = []
+        for segment in _split_at_names(text, allowed):
+            if segment in allowed:
+                ids.append(self.special_tokens[segment])
+            else:
+                ids += self.encode_ordinary(segment)
+        return ids
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Return the token ids of `text`, in which no special token is recognised.
+
+        This is what to call on text that users typed: a special token steers the model
+        (it ends a document, it says who speaks), and nobody should be able to type one.
+
+        >>> BPETokenizer(special_tokens=["<|end|>"]).encode_ordinary("<|end|>")
+        [60, 124, 101, 110, 100, 124, 62]
+        """
+        _require(text, str, "text")
+        return list(chain.from_iterable(map(self._encoded.__getitem__, self._splitter.split(text))))
+
+    def encode_iterable(self, chunks: Iterable[str]) -> Iterator[int]:
+        """Yield the token ids of a stream, which is never held whole.
+
+        The ids are those of `encode` on all chunks joined, wherever the cuts fall, for
+        the split patterns of this module (and for others in which more text can change
+        at most the last two pieces). One piece must fit into memory.
+
+        >>> tokenizer = BPETokenizer(special_tokens=["<|end|>"])
+        >>> list(tokenizer.encode_iterable(["a<|e", "nd|>", "b"]))
+        [97, 256, 98]
+        """
+        held, collected, size = "", list[str](), 0
+        for chunk in chunks:
+            _require(chunk, str, "a chunk")
+            collected.append(chunk)
+            size += len(chunk)
+            if size >= max(_STREAM_CHUNK, len(held)):  # so each character is read twice or so
+                text = held + "".join(collected)
+                settled = self._settled_length(text)
+                yield from self.encode(text[:settled])
+                held, collected, size = text[settled:], [], 0
+        yield from self.encode(held + "".join(collected))
+
+    def _settled_length(self, text: str) -> int:
+        """Return how much of `text` is encoded in the same way whatever comes after it."""
+        longest_name = max(map(len, self.special_tokens), default=1)
+        decided = len(text) - longest_name + 1  # a special token that starts later may go on
+        settled = 0
+        if self.special_tokens:
+            for match in _names_pattern(frozenset(self.special_tokens)).finditer(text):
+                if match.start() < decided:
+                    settled = match.end()
+        pieces = self._splitter.split(text[settled:decided])
+        return settled + sum(map(len, pieces[:-2]))
+
+    def decode(self, ids: Iterable[int]) -> str:
+        r"""Return the text of token ids; bytes that are not UTF-8 show as U+FFFD.
+
+        An unknown id is a `ValueError` that names it and its position.
+
+        >>> BPETokenizer().decode([237, 149, 156, 237])
+        '한�'
+        """
+        return self.decode_bytes(ids).decode("utf-8", errors="replace")
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """Return the bytes of token ids, exactly as they are.
+
+        >>> BPETokenizer().decode_bytes([237, 149])
+        b'\xed\x95'
+        """
+        ids = _integers(ids, "ids")
+        return _joined(self.vocab, ids)
+
+    def tokens(self, text: str) -> list[str]:
+        r"""Return each token of `text` as text, for looking at where it is cut.
+
+        Bytes that are not a whole character are shown as `\xNN`.
+
+        >>> print(*BPETokenizer().tokens("é!"))
+        \xc3 \xa9 !
+        """
+        return [
+            self.vocab[token].decode("utf-8", "backslashreplace") for token in self.encode(text)
+        ]
+
+    def show(self, text: str, color: bool = True) -> str:
+        """Return `text` with its tokens on alternating backgrounds, for a terminal.
+
+        With `color=False` they are separated by `|`.
+
+        >>> BPETokenizer(pattern=None).train("low low", 259).show("low slow", color=False)
+        'low| |s|low'
+        """
+        tokens = self.tokens(text)
+        if not color:
+            return "|".join(tokens)
+        return "".join(
+            f"\x1b[{44 + number % 2 * 2}m{token}\x1b[0m" for number, token in enumerate(tokens)
+        )
+
+    def _allowed_names(self, text: str, allowed_special: str | Collection[str]) -> frozenset[str]:
+        registered = frozenset(self.special_tokens)
+        if allowed_special == "all":
+            return registered
+        if allowed_special == "none":
+            return frozenset()
+        if allowed_special == "none_raise":
+            found = _names_pattern(registered).search(text) if registered else None
+            if found:
+                raise ValueError(f"special token {found.group()!r} at position {found.start()}")
+            return frozenset()
+        if isinstance(allowed_special, str) or not isinstance(allowed_special, Collection):
+            raise ValueError(
+                "allowed_special must be 'all', 'none', 'none_raise' or a collection of names, "
+                f"not {allowed_special!r}"
+            )
+        for name in allowed_special:
+            if name not in registered:
+                raise ValueError(f"{name!r} is not a registered special token")
+        return frozenset(allowed_special)
+
+    # -- files and exports --------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tokenizer to one JSON file, a line for each merge rule."""
+        head = {
+            "version": _FORMAT_VERSION,
+            "pattern": self.pattern,
+            "special_tokens": self.special_tokens,
+            "chosen_ids": [name for name in self.special_tokens if name in self._chosen_ids],
+        }
+        lines = [
+            f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n"
+            for key, value in head.items()
+        ]
+        merges = ",\n".join(f"  [{first}, {second}]" for first, second in self.merges)
+        write_atomically(path, "{\n" + "".join(lines) + f' "merges": [\n{merges}\n ]\n}}\n')
+
+    def load(self, path: str | os.PathLike[str]) -> BPETokenizer:
+        """Become the tokenizer that `save` wrote to `path`, and return `self`.
+
+        A file that `save` cannot have written is a `ValueError` that names the file and
+        the fault, and this tokenizer stays as it was.
+
+        >>> import tempfile
+        >>> tokenizer = BPETokenizer().train("low lower lowest", 260)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tokenizer.save(folder + "/low.json")
+        ...     BPETokenizer().load(folder + "/low.json").merges == tokenizer.merges
+        True
+        """
+        data = Path(path).read_bytes()
+        try:
+            loaded = _parse_tokenizer(data.decode("utf-8"))
+        except (ValueError, RecursionError) as fault:
+            raise ValueError(f"{os.fspath(path)}: {fault}") from fault
+        vars(self).update(vars(loaded))
+        return self
+
+    def to_huggingface(self, path: str | os.PathLike[str]) -> None:
+        """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` loads.
+
+        It gives the same ids and the same text back, special tokens included.
+        """
+        self._refuse_same_bytes()
+        spelled = _byte_spelling()
+        spell = {
+            token: "".join(map(spelled.__getitem__, data)) for token, data in self.vocab.items()
+        }
+        vocab = {spell[token]: token for token in range(256 + len(self.merges))}
+        for name, token in self.special_tokens.items():
+            if name in vocab:
+                raise ValueError(
+                    f"special token {name!r} is spelled like token {vocab[name]} there"
+                )
+            if name != spell[token] and set(name) <= set(spelled):
+                raise ValueError(f"special token {name!r} would be decoded as bytes there")
+        content = {
+            "version": "1.0",
+            "truncation": None,
+            "padding": None,
+            "added_tokens": [
+                {
+                    "id": token,
+                    "content": name,
+                    "single_word": False,
+                    "lstrip": False,
+                    "rstrip": False,
+                    "normalized": False,
+                    "special": True,
+                }
+                for name, token in sorted(self.special_tokens.items(), key=lambda item: item[1])
+            ],
+            "normalizer": None,
+            "pre_tokenizer": {"type": "Sequence", "pretokenizers": self._huggingface_split()},
+            "post_processor": None,
+            "decoder": {
+                "type": "ByteLevel",
+                "add_prefix_space": False,
+                "trim_offsets": False,
+                "use_regex": False,
+            },
+            "model": {
+                "type": "BPE",
+                "dropout": None,
+                "unk_token": None,
+                "continuing_subword_prefix": None,
+                "end_of_word_suffix": None,
+                "fuse_unk": False,
+                "byte_fallback": False,
+                "ignore_merges": False,
+                "vocab": vocab | self.special_tokens,
+                "merges": [[spell[first], spell[second]] for first, second in self.merges],
+            },
+        }
+        write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+    def mergeable_ranks(self) -> dict[bytes, int]:
+        """Return `{token bytes: rank}` for `tiktoken.Encoding`; special tokens go in apart.
+
+        tiktoken merges whatever two tokens spell a third, so a token that our own rules
+        never bring about (no training learns one, a file by hand may) is a `ValueError`.
+
+        >>> ranks = BPETokenizer().train("low lower lowest", 258).mergeable_ranks()
+        >>> ranks[b"low"], ranks[b"l"]
+        (257, 108)
+        """
+        self._refuse_same_bytes()
+        for token in self.merges.values():
+            ids = list(self._encoded.compute(_as_characters(self.vocab[token])))
+            if ids != [token]:
+                raise ValueError(f"token {token} is never reached: its bytes are encoded as {ids}")
+        return {self.vocab[token]: token for token in range(256 + len(self.merges))}
+
+    def to_tiktoken(self, path: str | os.PathLike[str]) -> None:
+        """Write the ranks as tiktoken's file: base64 of the bytes, a space, the rank."""
+        lines = [
+            f"{base64.b64encode(data).decode('ascii')} {rank}\n"
+            for data, rank in self.mergeable_ranks().items()
+        ]
+        write_atomically(path, "".join(lines))
+
+    def _refuse_same_bytes(self) -> None:
+        """Raise where two learned tokens spell the same bytes: other formats cannot hold it."""
+        seen: dict[bytes, int] = {}
+        for token in range(256 + len(self.merges)):
+            data = self.vocab[token]
+            if data in seen:
+                raise ValueError(f"tokens {seen[data]} and {token} spell the same bytes {data!r}")
+            seen[data] = token
+
+    def _huggingface_split(self) -> list[dict[str, Any]]:
+        byte_level = {
+            "type": "ByteLevel",
+            "add_prefix_space": False,
+            "trim_offsets": False,
+            "use_regex": False,
+        }
+        if self.pattern is None:
+            return [byte_level]
+        split = {
+            "type": "Split",
+            "pattern": {"Regex": self.pattern},
+            "behavior": "Isolated",
+            "invert": False,
+        }
+        return [split, byte_level]
+
+
+class _EncodedPieces(dict[str, tuple[int, ...]]):
+    """From pre-token to ids, worked out when first asked for; bounded, so it may forget."""
+
+    LIMIT = 1 << 16
+    LONGEST = 64  # characters; longer pieces hardly ever come again
+
+    def __init__(self, applier: _Applier) -> None:
+        super().__init__()
+        self.applier = applier
+
+    def __missing__(self, piece: str) -> tuple[int, ...]:
+        ids = self.compute(_as_characters(piece.encode("utf-8")))
+        if len(piece) <= self.LONGEST:
+            if len(self) >= self.LIMIT:
+                self.clear()
+            self[piece] = ids
+        return ids
+
+    def compute(self, characters: str) -> tuple[int, ...]:
+        return tuple(map(ord, self.applier.apply(characters)))
+
+
+@lru_cache(maxsize=64)
+def _names_pattern(names: frozenset[str]) -> re.Pattern[str]:
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile("(" + "|".join(map(re.escape, longest_first)) + ")")
+
+
+def _split_at_names(text: str, names: frozenset[str]) -> list[str]:
+    """Cut `text` before and after each of `names` in it; where two could be, the longest."""
+    return list(filter(None, _names_pattern(names).split(text))) if names else [text]
+
+
+def _joined(vocab: Mapping[int, bytes], ids: Sequence[int]) -> bytes:
+    try:
+        return b"".join(map(vocab.__getitem__, ids))
+    except KeyError as unknown:
+        token = unknown.args[0]
+        raise ValueError(f"unknown id {token} at position {ids.index(token)}") from None
+
+
+def _byte_spelling() -> list[str]:
+    """Return the characters by which GPT-2's and Hugging Face's files spell the 256 bytes.
+
+    Visible Latin-1 characters stand for themselves, the other bytes for those from U+0100.
+    """
+    visible = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = count(0x100)
+    return [chr(byte if byte in visible else next(others)) for byte in range(256)]
+
+
+def _parse_tokenizer(text: str) -> BPETokenizer:
+    """Return the tokenizer that a file's text describes; trust nothing in it."""
+    content = json.loads(text, object_pairs_hook=_without_repeated_keys)
+    keys = ["version", "pattern", "special_tokens", "chosen_ids", "merges"]
+    if type(content) is not dict or sorted(content) != sorted(keys):
+        raise ValueError(f"not a tokenizer: expected an object with the keys {', '.join(keys)}")
+    version, pattern, special_tokens, chosen_ids, merges = map(content.__getitem__, keys)
+    if type(version) is not int or version != _FORMAT_VERSION:
+        raise ValueError(f"version {version!r} is not {_FORMAT_VERSION}")
+    if pattern is not None and type(pattern) is not str:
+        raise ValueError("pattern is neither a string nor null")
+    if type(special_tokens) is not dict or {*map(type, special_tokens.values())} - {int}:
+        raise ValueError("special_tokens is not an object of ids")
+    if type(chosen_ids) is not list or not all(
+        type(name) is str and name in special_tokens for name in chosen_ids
+    ):
+        raise ValueError("chosen_ids is not a list of names of special tokens")
+    tokenizer = BPETokenizer(pattern)
+    tokenizer._set_merges(_checked_merges(merges))
+    tokenizer.register_special_tokens(special_tokens)
+    tokenizer._chosen_ids = set(chosen_ids)
+    return tokenizer
+
+
+def _checked_merges(merges: object) -> list[Pair]:
+    if type(merges) is not list:
+        raise ValueError("merges is not a list")
+    lengths = [1] * 256
+    seen: dict[Pair, None] = {}
+    total = 256
+    for number, pair in enumerate(merges):
+        if type(pair) is not list or list(map(type, pair)) != [int, int]:
+            raise ValueError(f"rule {number} is not a pair of ids: {pair!r}")
+        first, second = pair
+        for token in pair:
+            if not 0 <= token < len(lengths):
+                raise ValueError(f"rule {number} uses token {token}, which is not defined yet")
+        if (first, second) in seen:
+            raise ValueError(f"rule {number} repeats the pair {pair}")
+        seen[first, second] = None
+        lengths.append(lengths[first] + lengths[second])
+        total += lengths[-1]
+        if total > _LARGEST_VOCABULARY:
+            raise ValueError(f"with rule {number} the tokens exceed {_LARGEST_VOCABULARY} bytes")
+    return list(seen)
+
+
+def _without_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    repeated = [key for key, times in Counter(key for key, _ in items).items() if times > 1]
+    if repeated:
+        raise ValueError(f"the key {repeated[0]!r} stands twice in one object")
+    return dict(items)
+
+
+def write_atomically(path: str | os.PathLike[str], content: str) -> None:
+    """Write `content` to a temporary neighbour of `path`, then replace `path` by it.
+
+    Whoever reads `path` finds the old content or the new one, never half of it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_atomically(folder + "/note.txt", "한")
+    ...     Path(folder, "note.txt").read_bytes()
+    b'\\xed\\x95\\x9c'
+    """
+    data = content.encode("utf-8")
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+# ---------------------------------------------------------------------------
+# ByteTokenizer: a given token alphabet instead of learned rules
+# ---------------------------------------------------------------------------
+
+
+class ByteTokenizer:
+    """Tokenizes bytes with a given list of tokens.
+
+    `token_alphabet[i]` is the bytes of token `i`: first the 256 single bytes in order,
+    then longer tokens in merge order. `token_to_id` maps bytes to ids; for an entry that
+    is listed again, to the last. An alphabet that is not like that is a `ValueError` that
+    names the index, an entry that is not bytes a `TypeError`.
+
+    >>> single_bytes = [bytes([byte]) for byte in range(256)]
+    >>> tokenizer = ByteTokenizer([*single_bytes, b"lo", b"low"])
+    >>> tokenizer.tokenize(b"slow")
+    [115, 257]
+    >>> tokenizer.decode([115, 257])
+    b'slow'
+    """
+
+    def __init__(self, token_alphabet: Iterable[bytes]) -> None:
+        self.token_alphabet = list(token_alphabet)
+        _refuse_bad_alphabet(self.token_alphabet)
+        self.token_to_id = {token: i for i, token in enumerate(self.token_alphabet)}
+        self._vocab = dict(enumerate(self.token_alphabet))
+        # At a token's turn only one of its splits can be in a text: the one to which the
+        # turns before bring its bytes, wherever they are. So its pairs may be rules that
+        # come one after the other.
+        rules = [
+            (chr(first) + chr(second), chr(token))
+            for token in range(256, len(self.token_alphabet))
+            for first, second in self._splits(token)
+        ]
+        lengths = {chr(token): len(data) for token, data in self._vocab.items()}
+        self._applier = _Applier(rules, lengths)
+
+    def slow_tokenize(self, text: bytes) -> list[int]:
+        """Return the token ids of `text`: the definition, simple and slow on purpose.
+
+        Start with one token for each byte: id `b` for the byte `b`. Then each id from 256
+        up has its turn, once. Cut that token's bytes into two parts in every possible
+        way; wherever both parts are tokens, the pair of their ids (by `token_to_id`) is
+        one that makes this token. Walk through the sequence from the left: where two
+        neighbours are such a pair, put this id in their place and step over both; where
+        not, step over one. After the last id the sequence is the result.
+
+        >>> single_bytes = [bytes([byte]) for byte in range(256)]
+        >>> ByteTokenizer([*single_bytes, b"aa", b"aaa"]).slow_tokenize(b"aaaaa")
+        [256, 257]
+        """
+        _require(text, bytes, "text")
+        ids = list(text)
+        for token in range(256, len(self.token_alphabet)):
+            pairs = set(self._splits(token))
+            walked = []
+            position = 0
+            while position < len(ids):
+                if tuple(ids[position : position + 2]) in pairs:
+                    walked.append(token)
+                    position += 2
+                else:
+                    walked.append(ids[position])
+                    position += 1
+            ids = walked
+        return ids
+
+    def tokenize(self, text: bytes) -> list[int]:
+        """Return what `slow_tokenize` returns, fast.
+
+        >>> single_bytes = [bytes([byte]) for byte in range(256)]
+        >>> ByteTokenizer([*single_bytes, b"aa", b"aaa"]).tokenize(b"aaaaa")
+        [256, 257]
+        """
+        _require(text, bytes, "text")
+        return list(map(ord, self._applier.apply(_as_characters(text))))
+
+    def decode(self, ids: Iterable[int]) -> bytes:
+        """Return the bytes of token ids; an unknown id is a `ValueError` that names it.
+
+        >>> single_bytes = [bytes([byte]) for byte in range(256)]
+        >>> ByteTokenizer([*single_bytes, b"low"]).decode([256, 33])
+        b'low!'
+        """
+        return _joined(self._vocab, _integers(ids, "ids"))
+
+    def estimate_token_count(self, text: bytes, sample_size: int, rng: random.Random) -> int:
+        """Estimate `len(tokenize(text))`, tokenizing no more than `sample_size` bytes.
+
+        Text that fits is counted exactly. Of longer text, chunks are tokenized: one at a
+        random place in each of as many equal stretches, so that every part of an uneven
+        document is met. Many small chunks follow such a document better than few large
+        ones, so a chunk is about as long as there are chunks to have, up to 96 bytes.
+
+        A cut breaks a token and may disturb the next one, which would bias small chunks.
+        So a chunk has a margin at both ends, and only tokens that start in the core
+        between them count: every byte can be a core's, and a token starts at one byte
+        whether it is long or short. Two tokens of the length met last make a margin.
+
+        All randomness comes from `rng`. A `sample_size` below 1 is a `ValueError`.
+
+        >>> tokenizer = ByteTokenizer([bytes([byte]) for byte in range(256)])
+        >>> tokenizer.estimate_token_count(b"a" * 5000, 500, random.Random(1))
+        5000
+        """
+        _require(text, bytes, "text")
+        _require(sample_size, int, "sample_size")
+        if sample_size < 1:
+            raise ValueError(f"sample_size is {sample_size}, but must be at least 1")
+        if len(text) <= sample_size:
+            return len(self.tokenize(text))
+        chunk_count = sample_size // min(96, isqrt(2 * sample_size))
+        chunk_size = sample_size // chunk_count
+        stretch = len(text) / chunk_count
+        margin = widest_margin = chunk_size // 5
+        estimate = 0.0
+        for number in range(chunk_count):
+            core = chunk_size - 2 * margin
+            start = int(number * stretch + rng.random() * (stretch - core))
+            chunk_start = max(start - margin, 0)
+            chunk = text[chunk_start : start + core + margin]
+            ids = self.tokenize(chunk)
+            lengths = [len(self.token_alphabet[token]) for token in ids]
+            token_starts = accumulate(lengths, initial=chunk_start)
+            counted = sum(start <= position < start + core for position in list(token_starts)[:-1])
+            estimate += counted / core * stretch
+            margin = min(widest_margin, ceil(2 * len(chunk) / len(ids)))
+        return max(round(estimate), 1)
+
+    def _splits(self, token: int) -> list[Pair]:
+        """Return the pairs of ids whose bytes, joined, are those of `token`."""
+        data = self.token_alphabet[token]
+        ids = self.token_to_id
+        halves = ((data[:cut], data[cut:]) for cut in range(1, len(data)))
+        return [(ids[left], ids[right]) for left, right in halves if left in ids and right in ids]
+
+
+def _refuse_bad_alphabet(token_alphabet: Sequence[bytes]) -> None:
+    for index, token in enumerate(token_alphabet):
+        if not isinstance(token, bytes):
+            raise TypeError(f"token {index} must be bytes, not {type(token).__name__}")
+        if not token:
+            raise ValueError(f"token {index} is empty")
+        if index < 256 and token != bytes([index]):
+            raise ValueError(f"token {index} must be {bytes([index])!r}, not {token!r}")
+    if len(token_alphabet) < 256:
+        raise ValueError(f"token {len(token_alphabet)} is missing: the first 256 are the bytes")
+    if len(token_alphabet) > _LARGEST_ID + 1:
+        raise ValueError(f"token {_LARGEST_ID + 1} is one too many")
