@@ -30,10 +30,10 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
-from itertools import accumulate, chain, count, groupby
+from itertools import accumulate, chain, count, groupby, pairwise
 from math import ceil, isqrt
 from operator import add
 from pathlib import Path
@@ -150,7 +150,7 @@ def count_pairs(ids: Iterable[int], counts: dict[Pair, int] | None = None) -> di
     """
     ids = _integers(ids, "ids")
     counts = {} if counts is None else counts
-    for pair in zip(ids, ids[1:]):
+    for pair in pairwise(ids):
         counts[pair] = counts.get(pair, 0) + 1
     return counts
 
@@ -351,7 +351,7 @@ class _Learner:
         self.minimum = max(MIN_PAIR_COUNT, 1)
         self.counts: dict[str, int] = defaultdict(int)
         self.holders: dict[str, set[int]] = defaultdict(set)
-        for number, (piece, weight) in enumerate(zip(pieces, weights)):
+        for number, (piece, weight) in enumerate(zip(pieces, weights, strict=True)):
             for pair, times in Counter(map(add, piece, piece[1:])).items():
                 self.counts[pair] += weight * times
                 self.holders[pair].add(number)
@@ -542,9 +542,7 @@ _WHITE_SPACE += [(0x3000, 0x3000)]
 
 _ASCII, _BASIC_PLANE, _UNICODE = 0x7F, 0xFFFF, 0x10FFFF
 
-_CATEGORIES = (
-    "Cc Cf Cn Co Cs Ll Lm Lo Lt Lu Mc Me Mn Nd Nl No Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So Zl Zp Zs"
-).split()
+_CATEGORIES = re.findall("..", "CcCfCnCoCsLlLmLoLtLuMcMeMnNdNlNoPcPdPePfPiPoPsScSkSmSoZlZpZs")
 
 _PROPERTY = r"\\(?P<sign>[pP])(?:\{(?P<not>\^?)(?P<name>[^{}]*)\}|(?P<letter>.))|\\(?P<space>[sS])"
 _CLASS = r"\[(?P<start>\^?\]?)(?P<body>(?:\\.|[^\\\]])*)\]"
@@ -644,7 +642,7 @@ def _property(item: re.Match[str], largest: int) -> str:
     if negated:
         starts = [0, *(last + 1 for _, last in ranges)]
         stops = [*(first - 1 for first, _ in ranges), _UNICODE]
-        ranges = [(start, stop) for start, stop in zip(starts, stops) if start <= stop]
+        ranges = [(start, stop) for start, stop in zip(starts, stops, strict=True) if start <= stop]
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
@@ -655,7 +653,7 @@ def _category(item: re.Match[str]) -> str:
     return name
 
 
-@lru_cache(maxsize=None)
+@cache
 def _category_ranges(name: str, largest: int) -> list[tuple[int, int]]:
     ranges: list[tuple[int, int]] = []
     for first, last, category in _category_runs(largest):
@@ -666,7 +664,7 @@ def _category_ranges(name: str, largest: int) -> list[tuple[int, int]]:
     return ranges or [(_UNICODE, _UNICODE)]  # ASCII has none: stands for no character there
 
 
-@lru_cache(maxsize=None)
+@cache
 def _category_runs(largest: int) -> list[tuple[int, int, str]]:
     """Return `(first, last, category)` for each run of characters of one category."""
     runs = []
@@ -946,7 +944,7 @@ class BPETokenizer:
         return self.decode_bytes(ids).decode("utf-8", errors="replace")
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """Return the bytes of token ids, exactly as they are.
+        r"""Return the bytes of token ids, exactly as they are.
 
         >>> BPETokenizer().decode_bytes([237, 149])
         b'\xed\x95'
@@ -1256,7 +1254,7 @@ def _without_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def write_atomically(path: str | os.PathLike[str], content: str) -> None:
-    """Write `content` to a temporary neighbour of `path`, then replace `path` by it.
+    r"""Write `content` to a temporary neighbour of `path`, then replace `path` by it.
 
     Whoever reads `path` finds the old content or the new one, never half of it.
 
@@ -1264,14 +1262,14 @@ def write_atomically(path: str | os.PathLike[str], content: str) -> None:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_atomically(folder + "/note.txt", "한")
     ...     Path(folder, "note.txt").read_bytes()
-    b'\\xed\\x95\\x9c'
+    b'\xed\x95\x9c'
     """
     data = content.encode("utf-8")
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         temporary.write_bytes(data)
-        os.replace(temporary, target)
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
