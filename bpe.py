@@ -27,13 +27,12 @@ import os
 import random
 import re
 import unicodedata
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
-from itertools import accumulate, chain, count, groupby, pairwise
+from itertools import accumulate, chain, count, groupby, islice, pairwise
 from math import ceil, isqrt
 from operator import add
 from pathlib import Path
@@ -214,8 +213,7 @@ def encode(text: str, merges: Iterable[Rule]) -> list[int]:
     ids = to_ids(text)
     if all(0 <= token <= _LARGEST_ID for (a, b), new in rules for token in (a, b, new)):
         character_rules = [(chr(a) + chr(b), chr(new)) for (a, b), new in rules]
-        applier = _Applier(character_rules, _token_lengths(character_rules))
-        return list(map(ord, applier.apply(_as_characters(bytes(ids)))))
+        return list(map(ord, _Applier(character_rules).apply(_as_characters(bytes(ids)))))
     for pair, new_id in rules:  # such ids have no character
         ids = merge(ids, pair, new_id)
     return ids
@@ -340,9 +338,9 @@ class _Learner:
     """Learns merge rules from `pieces`, each of which occurs `weights` times.
 
     Invariant between two rounds: `counts` is exact, and `holders[pair]` names every
-    piece that holds the pair (and perhaps some that no longer do). New occurrences of a
-    pair only arise in the round that makes one of its tokens, so counts only fall
-    afterwards: the queue corrects an outdated entry when it comes up.
+    piece that holds the pair (perhaps repeatedly, and perhaps some that no longer do).
+    New occurrences of a pair only arise in the round that makes one of its tokens, so
+    counts only fall afterwards: the queue corrects an outdated entry when it comes up.
     """
 
     def __init__(self, pieces: list[str], weights: list[int]) -> None:
@@ -350,11 +348,11 @@ class _Learner:
         self.weights = weights
         self.minimum = max(MIN_PAIR_COUNT, 1)
         self.counts: dict[str, int] = defaultdict(int)
-        self.holders: dict[str, set[int]] = defaultdict(set)
+        self.holders: dict[str, list[int]] = defaultdict(list)
         for number, (piece, weight) in enumerate(zip(pieces, weights, strict=True)):
-            for pair, times in Counter(map(add, piece, piece[1:])).items():
-                self.counts[pair] += weight * times
-                self.holders[pair].add(number)
+            for pair in map(add, piece, piece[1:]):
+                self.counts[pair] += weight
+                self.holders[pair].append(number)
         self.queue = [
             (-times, pair) for pair, times in self.counts.items() if times >= self.minimum
         ]
@@ -394,27 +392,23 @@ class _Learner:
         first, second = pair[0], pair[1]
         counts = self.counts
         gained: dict[str, int] = defaultdict(int)
-        gainers: dict[str, set[int]] = defaultdict(set)
-        for number in self.holders.pop(pair):
+        gainers: dict[str, list[int]] = defaultdict(list)
+        for number in set(self.holders.pop(pair)):
             stretches = self.pieces[number].split(pair)
-            if len(stretches) == 1:
-                continue
             self.pieces[number] = token.join(stretches)
-            before = [stretch[-1] for stretch in stretches[:-1] if stretch]
-            after = [stretch[0] for stretch in stretches[1:] if stretch]
-            side_by_side = stretches[1:-1].count("")
-            lost = [character + first for character in before]
-            lost += [second + character for character in after]
-            lost += [second + first] * side_by_side
-            new = [character + token for character in before]
-            new += [token + character for character in after]
-            new += [token + token] * side_by_side
             weight = self.weights[number]
-            for neighbours in lost:
-                counts[neighbours] -= weight
-            for neighbours in new:
-                gained[neighbours] += weight
-                gainers[neighbours].add(number)
+            for stretch in filter(None, stretches[:-1]):
+                counts[stretch[-1] + first] -= weight
+                gained[stretch[-1] + token] += weight
+                gainers[stretch[-1] + token].append(number)
+            for stretch in filter(None, stretches[1:]):
+                counts[second + stretch[0]] -= weight
+                gained[token + stretch[0]] += weight
+                gainers[token + stretch[0]].append(number)
+            if side_by_side := stretches[1:-1].count(""):
+                counts[second + first] -= weight * side_by_side
+                gained[token + token] += weight * side_by_side
+                gainers[token + token].append(number)
         del counts[pair]
         counts.update(gained)
         for neighbours, times in gained.items():
@@ -426,92 +420,93 @@ class _Learner:
 class _Applier:
     """Applies rules to text, each once and in order: what `str.replace` for all would give.
 
-    It visits only the rules whose pair is in the text: a queue holds their numbers, and
-    after each merge only the neighbours of the new token can be new pairs. For these the
-    next rule is the first one *after* the present one, which is exact for every list of
-    rules.
+    It visits only the rules whose pair is in the text: a queue holds their ranks, and
+    after a merge only the neighbours of the new token can be new pairs. That needs rules
+    in which each id stands for one byte string. Then two tokens become neighbours at one
+    rank only, and the first rule after it that has this pair is the one that applies.
 
-    Long text is encoded in two halves (and these likewise). That is exact where each id
-    stands for one byte string, because then a token's bytes are merged in any text just
-    as they are alone, no merge ever crossing their borders; so whether two tokens can be
-    neighbours in an encoding depends on these two alone. `lengths` tells how many bytes
-    each token stands for; without it nothing is cut.
+    It also cuts long text in halves (and these likewise). That is exact because a token's
+    bytes are then merged in any text just as they are alone, no merge ever crossing their
+    borders, so that whether two tokens can be neighbours in an encoding depends on these
+    two alone.
+
+    Other rules (an id that is made twice, or is a byte) are simply applied one by one.
     """
 
     LONGEST_PIECE = 2048  # in bytes: one Python step a rule pays for about this much text
 
-    def __init__(self, rules: Sequence[CharacterRule], lengths: Mapping[str, int] | None) -> None:
+    def __init__(self, rules: Sequence[CharacterRule], one_spelling: bool = False) -> None:
+        """Take `rules`; with `one_spelling`, rules for the same id spell the same bytes."""
         self.rules = rules
-        self.lengths = lengths
-        self.numbers: dict[str, list[int]] = {}
-        for number, (pair, _) in enumerate(rules):
-            self.numbers.setdefault(pair, []).append(number)
+        self.ranks: dict[str, int] = {}
+        self.lengths = dict.fromkeys(map(chr, range(256)), 1)  # in bytes, of reachable tokens
+        self.in_order = False
+        for rank, (pair, token) in enumerate(rules):
+            self.in_order |= token in self.lengths and not one_spelling
+            first, second = self.lengths.get(pair[0]), self.lengths.get(pair[1])
+            if first and second and pair not in self.ranks:
+                self.ranks[pair] = rank
+                self.lengths[token] = first + second
 
     def apply(self, text: str) -> str:
         """Return `text`, whose characters are bytes, as characters that are tokens."""
-        if len(text) <= self.LONGEST_PIECE or self.lengths is None:
-            return self._apply_in_order(text)
+        if self.in_order:
+            for pair, token in self.rules:
+                text = text.replace(pair, token)
+            return text
+        if len(text) <= self.LONGEST_PIECE:
+            return self._apply_by_rank(text)
         middle = len(text) // 2
         left, right = self.apply(text[:middle]), self.apply(text[middle:])
         return self._join(text, middle, left, right)
 
-    def _apply_in_order(self, piece: str) -> str:
-        rules, numbers = self.rules, self.numbers
-        present = numbers.keys() & set(map(add, piece, piece[1:]))
-        queue = [numbers[pair][0] for pair in present]
+    def _apply_by_rank(self, piece: str) -> str:
+        rules, ranks = self.rules, self.ranks
+        queue = list({ranks[pair] for pair in map(add, piece, piece[1:]) if pair in ranks})
         heapify(queue)
-        applied = -1
         while queue:
-            number = heappop(queue)
-            if number == applied:
-                continue
-            applied = number
-            pair, token = rules[number]
+            pair, token = rules[heappop(queue)]
             stretches = piece.split(pair)
-            if len(stretches) == 1:
-                continue
-            piece = token.join(stretches)
-            neighbours = {stretch[-1] + token for stretch in stretches[:-1] if stretch}
-            neighbours.update([token + stretch[0] for stretch in stretches[1:] if stretch])
-            if "" in stretches[1:-1]:
-                neighbours.add(token + token)
-            for pair in neighbours:
-                if pair in numbers:
-                    later = numbers[pair]
-                    following = bisect_right(later, number)
-                    if following < len(later):
-                        heappush(queue, later[following])
+            if len(stretches) > 1:
+                piece = token.join(stretches)
+                for neighbours in _neighbours(token, stretches):
+                    if neighbours in ranks:
+                        heappush(queue, ranks[neighbours])
         return piece
 
     def _join(self, text: str, middle: int, left: str, right: str) -> str:
         """Join the encodings of both sides of `middle`, encoding anew what is around it.
 
-        The window grows until its first and last token are those that stood there before.
-        Then each two neighbours in the result were neighbours in some encoding.
+        The window grows on each side until the token at its end is the one that stood
+        there before. Then each two neighbours in the result were neighbours in some
+        encoding.
         """
-        assert self.lengths is not None
-        reach = 8
+        left_reach = right_reach = 8
         while True:
-            end_of_left, start_of_right = left[-reach:], right[:reach]
+            end_of_left, start_of_right = left[-left_reach:], right[:right_reach]
             start = middle - sum(map(self.lengths.__getitem__, end_of_left))
             stop = middle + sum(map(self.lengths.__getitem__, start_of_right))
-            window = self._apply_in_order(text[start:stop])
+            window = self._apply_by_rank(text[start:stop])
             same_start = start == 0 or window[0] == end_of_left[0]
-            same_end = stop == len(text) or window[-1] == start_of_right[-1]
-            if same_start and same_end:
-                return left[:-reach] + window + right[reach:]
-            reach *= 2
+            same_stop = stop == len(text) or window[-1] == start_of_right[-1]
+            if same_start and same_stop:
+                return left[:-left_reach] + window + right[right_reach:]
+            left_reach *= 1 if same_start else 4
+            right_reach *= 1 if same_stop else 4
 
 
-def _token_lengths(rules: Iterable[CharacterRule]) -> dict[str, int] | None:
-    """Return each token's length in bytes, or None if an id may stand for several strings."""
-    lengths = dict.fromkeys(map(chr, range(256)), 1)
-    for pair, token in rules:
-        if token in lengths:
-            return None
-        if pair[0] in lengths and pair[1] in lengths:  # else the pair cannot be there yet
-            lengths[token] = lengths[pair[0]] + lengths[pair[1]]
-    return lengths
+def _neighbours(token: str, stretches: list[str]) -> Collection[str]:
+    """Return the pairs that `token` makes with what is around it when it joins `stretches`.
+
+    At the ends of a piece this is `token` alone, which is no pair and does no harm.
+    """
+    if len(stretches) == 2:  # most merges are single; this spares them two sets
+        return stretches[0][-1:] + token, token + stretches[1][:1]
+    pairs = {stretch[-1:] + token for stretch in stretches[:-1]}
+    pairs.update([token + stretch[:1] for stretch in stretches[1:]])
+    if "" in stretches[1:-1]:
+        pairs.add(token + token)
+    return pairs
 
 
 # ---------------------------------------------------------------------------
@@ -562,26 +557,25 @@ class _Splitter:
     def __init__(self, pattern: str | None) -> None:
         self.pattern = pattern
         if pattern is not None:
-            _compile(pattern, _ASCII)  # an invalid pattern shows now
+            self.for_ascii = _compile(pattern, _ASCII)  # an invalid pattern shows now
             self.categories = tuple(
                 _category(item) for item in _INSIDE_CLASS.finditer(pattern) if item["sign"]
             )
 
     def split(self, text: str) -> list[str]:
-        """Return the pre-tokens of `text`; joined they are the text again."""
+        """Return the pre-tokens of `text`, some perhaps empty; joined they are the text."""
         if self.pattern is None:
-            return [text] if text else []
-        compiled = _compile(self.pattern, self._reach(text))
+            return [text]
+        basic = text.isascii()
+        compiled = self.for_ascii if basic else _compile(self.pattern, self._reach(text))
         if not compiled.groups:
             pieces = compiled.findall(text)
             if "".join(pieces) == text:
-                return list(filter(None, pieces))
+                return pieces
         return _matches_and_gaps(compiled, text)
 
     def _reach(self, text: str) -> int:
         """Return the last character up to which properties matter for `text`."""
-        if text.isascii():
-            return _ASCII
         if any(
             unicodedata.category(character).startswith(self.categories)
             for character in set(_BEYOND_BASIC_PLANE.findall(text))
@@ -596,7 +590,7 @@ def _matches_and_gaps(compiled: re.Pattern[str], text: str) -> list[str]:
     for match in compiled.finditer(text):
         pieces += [text[end : match.start()], match.group()]
         end = max(end, match.end())
-    return list(filter(None, [*pieces, text[end:]]))
+    return [*pieces, text[end:]]
 
 
 @lru_cache(maxsize=64)
@@ -773,6 +767,7 @@ class BPETokenizer:
             if progress is not None:
                 progress(len(learned), vocab_size - 256)
         self._set_merges(learned)
+        self._encoded.seed(self.vocab, self.merges.values())
         return self
 
     def pretokenize(self, text: str) -> list[str]:
@@ -785,11 +780,13 @@ class BPETokenizer:
         ['It', "'s", ' ', '123', '45', '!', '<|end|>']
         """
         _require(text, str, "text")
+        if not self.special_tokens:
+            return list(filter(None, self._splitter.split(text)))
         pieces: list[str] = []
         for segment in _split_at_names(text, frozenset(self.special_tokens)):
             is_special = segment in self.special_tokens
             pieces += [segment] if is_special else self._splitter.split(segment)
-        return pieces
+        return list(filter(None, pieces))
 
     def register_special_tokens(self, tokens: Mapping[str, int] | Iterable[str]) -> None:
         """Add special tokens: names, whose ids follow the learned tokens, or `{name: id}`.
@@ -842,7 +839,7 @@ class BPETokenizer:
         rules = [
             (chr(first) + chr(second), chr(token)) for (first, second), token in self.merges.items()
         ]
-        self._encoded = _EncodedPieces(_Applier(rules, _token_lengths(rules)))
+        self._encoded = _EncodedPieces(_Applier(rules))
         registered, self.special_tokens = self.special_tokens, {}
         self._add_special_tokens(
             (name, token if name in self._chosen_ids else None)
@@ -930,7 +927,7 @@ class BPETokenizer:
             for match in _names_pattern(frozenset(self.special_tokens)).finditer(text):
                 if match.start() < decided:
                     settled = match.end()
-        pieces = self._splitter.split(text[settled:decided])
+        pieces = list(filter(None, self._splitter.split(text[settled:decided])))
         return settled + sum(map(len, pieces[:-2]))
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -1108,8 +1105,9 @@ class BPETokenizer:
         """
         self._refuse_same_bytes()
         for token in self.merges.values():
-            ids = list(self._encoded.compute(_as_characters(self.vocab[token])))
-            if ids != [token]:
+            characters = self._encoded.applier.apply(_as_characters(self.vocab[token]))
+            if characters != chr(token):
+                ids = list(map(ord, characters))
                 raise ValueError(f"token {token} is never reached: its bytes are encoded as {ids}")
         return {self.vocab[token]: token for token in range(256 + len(self.merges))}
 
@@ -1159,15 +1157,24 @@ class _EncodedPieces(dict[str, tuple[int, ...]]):
         self.applier = applier
 
     def __missing__(self, piece: str) -> tuple[int, ...]:
-        ids = self.compute(_as_characters(piece.encode("utf-8")))
+        ids = tuple(map(ord, self.applier.apply(_as_characters(piece.encode("utf-8")))))
         if len(piece) <= self.LONGEST:
             if len(self) >= self.LIMIT:
                 self.clear()
             self[piece] = ids
         return ids
 
-    def compute(self, characters: str) -> tuple[int, ...]:
-        return tuple(map(ord, self.applier.apply(characters)))
+    def seed(self, vocab: Mapping[int, bytes], learned: Iterable[int]) -> None:
+        """Enter the tokens that training gave: the bytes of each are encoded as that token.
+
+        They stood in the text as this token, and are merged alone as they were there.
+        """
+        for token in islice(learned, self.LIMIT // 2):
+            try:
+                piece = vocab[token].decode("utf-8")
+            except UnicodeDecodeError:
+                continue  # a token that is not whole characters cannot be a piece
+            self[piece] = (token,)
 
 
 @lru_cache(maxsize=64)
@@ -1308,8 +1315,7 @@ class ByteTokenizer:
             for token in range(256, len(self.token_alphabet))
             for first, second in self._splits(token)
         ]
-        lengths = {chr(token): len(data) for token, data in self._vocab.items()}
-        self._applier = _Applier(rules, lengths)
+        self._applier = _Applier(rules, one_spelling=True)
 
     def slow_tokenize(self, text: bytes) -> list[int]:
         """Return the token ids of `text`: the definition, simple and slow on purpose.
