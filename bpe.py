@@ -434,6 +434,7 @@ class _Applier:
     """
 
     LONGEST_PIECE = 2048  # in bytes: one Python step a rule pays for about this much text
+    REACH = 8  # tokens on either side of a cut that are encoded anew at first
 
     def __init__(self, rules: Sequence[CharacterRule], one_spelling: bool = False) -> None:
         """Take `rules`; with `one_spelling`, rules for the same id spell the same bytes."""
@@ -481,7 +482,7 @@ class _Applier:
         there before. Then each two neighbours in the result were neighbours in some
         encoding.
         """
-        left_reach = right_reach = 8
+        left_reach = right_reach = self.REACH
         while True:
             end_of_left, start_of_right = left[-left_reach:], right[:right_reach]
             start = middle - sum(map(self.lengths.__getitem__, end_of_left))
@@ -1173,8 +1174,9 @@ class _EncodedPieces(dict[str, tuple[int, ...]]):
             try:
                 piece = vocab[token].decode("utf-8")
             except UnicodeDecodeError:
-                continue  # a token that is not whole characters cannot be a piece
-            self[piece] = (token,)
+                continue  # not whole characters: no piece is spelled like that
+            if len(piece) <= self.LONGEST:
+                self[piece] = (token,)
 
 
 @lru_cache(maxsize=64)
