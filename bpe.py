@@ -827,7 +827,7 @@ class BPETokenizer:
                 raise ValueError(f"special token {name!r} cannot have the id {token}: it is taken")
             ids[name] = token
             taken.add(token)
-        self.vocab.update((token, name.encode("utf-8")) for name, token in ids.items())
+        self.vocab.update({token: name.encode("utf-8") for name, token in ids.items()})
         self.special_tokens = ids
 
     def _set_merges(self, pairs: Sequence[Pair]) -> None:

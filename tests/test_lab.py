@@ -219,27 +219,32 @@ class TestVocabCurve:
         assert counts[0] == len(text.encode("utf-8"))
 
 
+untyped: Any = bpe
+
 WRONG_TYPES = [
-    (lambda: to_ids(b"abc"), "text must be str, not bytes"),
-    (lambda: train(b"abc", 300), "text must be str, not bytes"),
-    (lambda: train("abc", "300"), "vocab_size must be int, not str"),
-    (lambda: train("abc", 300.0), "vocab_size must be int, not float"),
-    (lambda: encode(b"abc", []), "text must be str, not bytes"),
-    (lambda: encode("abc", "rules"), "merges must be a list of rules, not str"),
-    (lambda: encode("abc", None), "merges must be a list of rules, not NoneType"),
-    (lambda: encode("abc", [((97, 98), 256), (97, 98)]), r"rule 1 must be .* not \(97, 98\)"),
-    (lambda: encode("abc", [((97, 98), "x")]), "must be integers, but one is str"),
-    (lambda: vocab_curve(b"abc", [256]), "text must be str, not bytes"),
-    (lambda: vocab_curve("abc", 256), "sizes must be a list of integers, not int"),
-    (lambda: vocab_curve("abc", ["256"]), "sizes must be integers, but one is str"),
-    (lambda: from_ids("abc"), "ids must be a list of integers, not str"),
-    (lambda: from_ids(7), "ids must be a list of integers, not int"),
-    (lambda: from_ids([97, 98.0]), "ids must be integers, but one is float"),
-    (lambda: count_pairs("abc"), "ids must be a list of integers, not str"),
-    (lambda: merge("abc", (97, 98), 256), "ids must be a list of integers, not str"),
-    (lambda: merge([97], 97, 256), "must be"),
-    (lambda: decode("abc", []), "ids must be a list of integers, not str"),
-    (lambda: decode([97], [97]), "rule 0 must be"),
+    (lambda: untyped.to_ids(b"abc"), "text must be str, not bytes"),
+    (lambda: untyped.train(b"abc", 300), "text must be str, not bytes"),
+    (lambda: untyped.train("abc", "300"), "vocab_size must be int, not str"),
+    (lambda: untyped.train("abc", 300.0), "vocab_size must be int, not float"),
+    (lambda: untyped.encode(b"abc", []), "text must be str, not bytes"),
+    (lambda: untyped.encode("abc", "rules"), "merges must be a list of rules, not str"),
+    (lambda: untyped.encode("abc", None), "merges must be a list of rules, not NoneType"),
+    (
+        lambda: untyped.encode("abc", [((97, 98), 256), (97, 98)]),
+        r"rule 1 must be .* not \(97, 98\)",
+    ),
+    (lambda: untyped.encode("abc", [((97, 98), "x")]), "must be integers, but one is str"),
+    (lambda: untyped.vocab_curve(b"abc", [256]), "text must be str, not bytes"),
+    (lambda: untyped.vocab_curve("abc", 256), "sizes must be a list of integers, not int"),
+    (lambda: untyped.vocab_curve("abc", ["256"]), "sizes must be integers, but one is str"),
+    (lambda: untyped.from_ids("abc"), "ids must be a list of integers, not str"),
+    (lambda: untyped.from_ids(7), "ids must be a list of integers, not int"),
+    (lambda: untyped.from_ids([97, 98.0]), "ids must be integers, but one is float"),
+    (lambda: untyped.count_pairs("abc"), "ids must be a list of integers, not str"),
+    (lambda: untyped.merge("abc", (97, 98), 256), "ids must be a list of integers, not str"),
+    (lambda: untyped.merge([97], 97, 256), "must be"),
+    (lambda: untyped.decode("abc", []), "ids must be a list of integers, not str"),
+    (lambda: untyped.decode([97], [97]), "rule 0 must be"),
 ]
 
 

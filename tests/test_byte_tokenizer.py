@@ -1,0 +1,209 @@
+"""ByteTokenizer: fast equals slow equals the definition; the estimate; what is refused."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bpe
+import reference
+from bpe import BPETokenizer, ByteTokenizer
+from strategies import token_alphabets
+
+SINGLE_BYTES = [bytes([byte]) for byte in range(256)]
+
+small_bytes = st.text(alphabet="ab", max_size=50).map(str.encode)
+
+
+def learned_alphabet(text: str, size: int) -> list[bytes]:
+    return list(BPETokenizer(None).train(text, size).vocab.values())
+
+
+class TestTokenize:
+    @settings(max_examples=500)
+    @given(token_alphabets(), small_bytes)
+    def test_it_is_the_definition(self, alphabet: list[bytes], text: bytes) -> None:
+        tokenizer = ByteTokenizer(alphabet)
+        wanted = reference.alphabet_tokenize(alphabet, text)
+        assert tokenizer.slow_tokenize(text) == wanted
+        assert tokenizer.tokenize(text) == wanted
+        assert tokenizer.decode(wanted) == text
+
+    @settings(max_examples=500)
+    @given(token_alphabets(), small_bytes, st.integers(1, 6), st.integers(1, 3))
+    def test_cutting_long_text_changes_nothing(
+        self, alphabet: list[bytes], text: bytes, longest: int, reach: int
+    ) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bpe._Applier, "LONGEST_PIECE", longest)
+            patch.setattr(bpe._Applier, "REACH", reach)
+            wanted = reference.alphabet_tokenize(alphabet, text)
+            assert ByteTokenizer(alphabet).tokenize(text) == wanted
+
+    @given(token_alphabets(), small_bytes)
+    def test_the_one_to_beat_is_right_too(self, alphabet: list[bytes], text: bytes) -> None:
+        tokenizer = reference.LinkedListTokenizer(alphabet)
+        assert tokenizer.tokenize(text) == reference.alphabet_tokenize(alphabet, text)
+
+    @given(st.binary(max_size=80), st.text(alphabet="abc ", max_size=80), st.integers(256, 290))
+    def test_on_learned_alphabets(self, more: bytes, text: str, size: int) -> None:
+        alphabet = learned_alphabet(text, size)
+        tokenizer = ByteTokenizer(alphabet)
+        assert tokenizer.tokenize(text.encode()) == bpe.encode(text, bpe.train(text, size))
+        assert tokenizer.tokenize(more) == reference.alphabet_tokenize(alphabet, more)
+
+    def test_where_a_heap_alone_goes_wrong(self) -> None:
+        alphabet = [*SINGLE_BYTES, b"abb", b"bb", b"aa"]
+        text = b"bbaabaabbaab"
+        assert ByteTokenizer(alphabet).tokenize(text) == [257, 258, 98, 258, 257, 258, 98]
+
+    def test_a_repeated_token_is_known_by_its_last_id(self) -> None:
+        tokenizer = ByteTokenizer([*SINGLE_BYTES, b"ab", b"abc", b"ab", b"abd", b"c"])
+        assert tokenizer.token_to_id[b"ab"] == 258
+        assert tokenizer.tokenize(b"ababcabd") == [256, 256, 99, 256, 100]
+        assert tokenizer.tokenize(b"c") == [99]
+
+    @pytest.mark.parametrize("length", [0, 1, 2, 3, 4095, 4096, 4097, 9999])
+    def test_equal_bytes(self, length: int) -> None:
+        alphabet = [*SINGLE_BYTES, b"aa", b"aaa", b"a" * 4, b"a" * 7, b"a" * 64, b"a" * 8]
+        text = b"a" * length
+        assert ByteTokenizer(alphabet).tokenize(text) == reference.alphabet_tokenize(alphabet, text)
+
+    def test_long_text(self) -> None:
+        alphabet = learned_alphabet(bpe.SAMPLE_KO + bpe.SAMPLE_EN, 450)
+        random.Random(2).shuffle(tail := alphabet[256:])
+        alphabet[256:] = tail
+        text = (bpe.SAMPLE_EN + bpe.SAMPLE_KO).encode() * 6
+        assert ByteTokenizer(alphabet).tokenize(text) == reference.alphabet_tokenize(alphabet, text)
+
+    def test_the_callers_list_is_copied(self) -> None:
+        alphabet = [*SINGLE_BYTES, b"ab"]
+        tokenizer = ByteTokenizer(alphabet)
+        alphabet[256] = b"xy"
+        assert tokenizer.token_alphabet == [*SINGLE_BYTES, b"ab"]
+        assert tokenizer.tokenize(b"ab") == [256]
+        assert tokenizer.decode([256]) == b"ab"
+
+
+class TestEstimate:
+    tokenizer = ByteTokenizer(learned_alphabet(bpe.SAMPLE_EN, 340))
+    texts = st.integers(0, 3000).map(lambda size: (bpe.SAMPLE_EN.encode() * 4)[:size])
+
+    @given(texts, st.integers(1, 3000), st.integers())
+    def test_the_budget_is_kept(self, text: bytes, sample_size: int, seed: int) -> None:
+        read: list[int] = []
+
+        class Counting(ByteTokenizer):
+            def tokenize(self, text: bytes) -> list[int]:
+                read.append(len(text))
+                return super().tokenize(text)
+
+        counting = Counting(self.tokenizer.token_alphabet)
+        estimate = counting.estimate_token_count(text, sample_size, random.Random(seed))
+        assert 0 < sum(read) <= sample_size or text == b""
+        assert bool(text) <= estimate <= len(text)
+        if len(text) <= sample_size:
+            assert read == [len(text)]
+            assert estimate == len(self.tokenizer.tokenize(text))
+
+    @given(texts, st.integers(1, 2000), st.integers())
+    def test_the_same_seed_gives_the_same_answer(self, text: bytes, size: int, seed: int) -> None:
+        one, other = random.Random(seed), random.Random(seed)
+        random.seed(seed)
+        assert self.tokenizer.estimate_token_count(text, size, one) == (
+            self.tokenizer.estimate_token_count(text, size, other)
+        )
+
+    def test_randomness_comes_from_rng_alone(self) -> None:
+        state = random.getstate()
+        text = self.text_of(9000)
+        estimates = {
+            self.tokenizer.estimate_token_count(text, 300, random.Random(seed)) for seed in range(9)
+        }
+        assert random.getstate() == state
+        assert len(estimates) > 1
+
+    @pytest.mark.parametrize(("sample_size", "tolerance"), [(1000, 0.20), (20_000, 0.05)])
+    @pytest.mark.parametrize("seed", range(5))
+    def test_on_ordinary_text(self, sample_size: int, tolerance: float, seed: int) -> None:
+        text = self.text_of(100_000)
+        exact = len(self.tokenizer.tokenize(text))
+        estimate = self.tokenizer.estimate_token_count(text, sample_size, random.Random(seed))
+        assert abs(estimate - exact) <= tolerance * exact
+
+    def test_on_an_uneven_document(self) -> None:
+        prose = self.text_of(60_000)
+        text = prose + b"7" * 30_000 + prose[:20_000] + random.Random(7).randbytes(40_000)
+        exact = len(self.tokenizer.tokenize(text))
+        errors = [
+            self.tokenizer.estimate_token_count(text, 5000, random.Random(seed)) / exact - 1
+            for seed in range(40)
+        ]
+        assert abs(sum(errors)) / 40 < 0.01
+        assert (sum(error**2 for error in errors) / 40) ** 0.5 < 0.03
+
+    def text_of(self, size: int) -> bytes:
+        sentences = bpe.SAMPLE_EN.split(". ")
+        rng = random.Random(size)
+        return ". ".join(rng.choice(sentences) for _ in range(size // 50)).encode()[:size]
+
+    @pytest.mark.parametrize("sample_size", [0, -1])
+    def test_a_sample_of_nothing_is_refused(self, sample_size: int) -> None:
+        with pytest.raises(ValueError, match=f"sample_size is {sample_size}"):
+            self.tokenizer.estimate_token_count(b"abc", sample_size, random.Random(1))
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("alphabet", "error", "message"),
+        [
+            (SINGLE_BYTES[:255], ValueError, "token 255 is missing"),
+            ([], ValueError, "token 0 is missing"),
+            ([*SINGLE_BYTES[:97], b"b"], ValueError, "token 97 must be b'a', not b'b'"),
+            ([*SINGLE_BYTES, b"ab", b""], ValueError, "token 257 is empty"),
+            ([*SINGLE_BYTES, "ab"], TypeError, "token 256 must be bytes, not str"),
+            ([*SINGLE_BYTES, None], TypeError, "token 256 must be bytes, not NoneType"),
+            ("abc", TypeError, "token 0 must be bytes, not str"),
+        ],
+    )
+    def test_an_alphabet(self, alphabet: Any, error: type[Exception], message: str) -> None:
+        with pytest.raises(error, match=message):
+            ByteTokenizer(alphabet)
+
+    def test_more_tokens_than_there_are_characters(self) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bpe, "_LARGEST_ID", 256)
+            assert ByteTokenizer([*SINGLE_BYTES, b"ab"]).tokenize(b"ab") == [256]
+            with pytest.raises(ValueError, match="token 257 is one too many"):
+                ByteTokenizer([*SINGLE_BYTES, b"ab", b"bc"])
+
+    @pytest.mark.parametrize("unknown", [-1, 257, 10**30])
+    def test_an_unknown_id(self, unknown: int) -> None:
+        with pytest.raises(ValueError, match=f"unknown id {unknown} at position 1"):
+            ByteTokenizer([*SINGLE_BYTES, b"ab"]).decode([256, unknown])
+
+    def test_a_wrong_type(self) -> None:
+        tokenizer = ByteTokenizer(SINGLE_BYTES)
+        wrong: Any = "abc"
+        for call in (tokenizer.tokenize, tokenizer.slow_tokenize):
+            with pytest.raises(TypeError, match="text must be bytes, not str"):
+                call(wrong)
+        with pytest.raises(TypeError, match="text must be bytes, not str"):
+            tokenizer.estimate_token_count(wrong, 5, random.Random(1))
+        with pytest.raises(TypeError, match="sample_size must be int, not float"):
+            tokenizer.estimate_token_count(b"abc", 2.0, random.Random(1))  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="ids must be a list of integers, not str"):
+            tokenizer.decode(wrong)
+
+
+def test_token_to_id_and_back() -> None:
+    tokenizer = ByteTokenizer([*SINGLE_BYTES, b"ab", b"abab"])
+    assert all(
+        tokenizer.token_to_id[token] == i for i, token in enumerate(tokenizer.token_alphabet)
+    )
+    assert all(i + 1 == j for i, j in pairwise(tokenizer.token_to_id.values()))
