@@ -1,0 +1,65 @@
+"""What is written: every example runs, every figure is the one that was measured."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import bpe
+
+ROOT = Path(bpe.__file__).parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_the_module() -> None:
+    results = doctest.testmod(bpe)
+    assert results.attempted > 60
+    assert results.failed == 0
+
+
+def test_the_examples_of_the_readme(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False, encoding="utf-8")
+    assert results.attempted > 40
+    assert results.failed == 0
+
+
+def test_the_readmes_report_table_is_the_reports() -> None:
+    report = json.loads((ROOT / "token_report.json").read_text(encoding="utf-8"))
+    rows = {row[0]: row[1:] for row in table("What a paragraph costs")}
+    for language, name in (("ko", "Korean"), ("en", "English")):
+        assert rows[name] == [
+            str(report[f"{language}_chars"]),
+            str(report[f"{language}_bytes"]),
+            str(report[f"{language}_tokens_shared"]),
+            f"{report[f'{language}_bytes_per_token']:.2f}",
+            str(report[f"{language}_tokens_en_only"]),
+        ]
+    curve = " → ".join(f"{tokens} ({size})" for size, tokens in report["curve"])
+    assert curve in README
+    rules = f"{report['shared_rules']} and {report['en_only_rules']} rules"
+    assert rules in re.sub(r"\s+", " ", README)
+
+
+def table(section: str) -> list[list[str]]:
+    body = README.split(f"\n## {section}\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (.*) \|$", body, re.MULTILINE)
+    return [[cell.strip() for cell in row.split("|")] for row in rows]
+
+
+def test_the_readmes_commands() -> None:
+    commands = re.findall(r"```sh\n(.*?)\n```", README, re.DOTALL)
+    assert commands[0] == "python3 make_report.py"
+    assert commands[1].startswith("python3 -m venv ")
+    assert commands[1].endswith("-m pytest")
+    assert "\n" not in commands[1]
+
+
+def test_the_readmes_layout_is_the_top_level() -> None:
+    listed = {Path(name).parts[0] for name in re.findall(r"`([^`]+)`", README.split("## Layout")[1])}
+    standing = {path.name for path in ROOT.iterdir() if not path.name.startswith((".", "_"))}
+    assert standing - {"README.md", "pyproject.toml"} <= listed
