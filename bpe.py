@@ -34,7 +34,7 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, chain, count, groupby, islice, pairwise
 from math import ceil, isqrt
-from operator import add
+from operator import add, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +128,10 @@ def from_ids(ids: Iterable[int]) -> str:
     'hi\ufffd'
     """
     ids = _integers(ids, "ids")
-    try:
-        return bytes(ids).decode("utf-8", errors="replace")
-    except ValueError:
-        position = next(i for i, token in enumerate(ids) if not 0 <= token < 256)
-        raise ValueError(f"id {ids[position]} at position {position} is not a byte") from None
+    for position, token in enumerate(ids):
+        if not 0 <= token < 256:
+            raise ValueError(f"id {token} at position {position} is not a byte")
+    return bytes(ids).decode("utf-8", errors="replace")
 
 
 def count_pairs(ids: Iterable[int], counts: dict[Pair, int] | None = None) -> dict[Pair, int]:
@@ -193,8 +192,7 @@ def train(text: str, vocab_size: int) -> list[Rule]:
     """
     _require(text, str, "text")
     _require(vocab_size, int, "vocab_size")
-    learner = _Learner([_as_characters(text.encode("utf-8"))], [1])
-    return [((ord(pair[0]), ord(pair[1])), ord(token)) for pair, token in learner.learn(vocab_size)]
+    return list(_Learner({text.encode("utf-8"): 1}).learn(vocab_size))
 
 
 def encode(text: str, merges: Iterable[Rule]) -> list[int]:
@@ -211,10 +209,9 @@ def encode(text: str, merges: Iterable[Rule]) -> list[int]:
     """
     rules = _rules(merges)
     ids = to_ids(text)
-    if all(0 <= token <= _LARGEST_ID for (a, b), new in rules for token in (a, b, new)):
-        character_rules = [(chr(a) + chr(b), chr(new)) for (a, b), new in rules]
-        return list(map(ord, _Applier(character_rules).apply(_as_characters(bytes(ids)))))
-    for pair, new_id in rules:  # such ids have no character
+    if all(0 <= token <= _LARGEST_ID for (a, b), new_id in rules for token in (a, b, new_id)):
+        return _Applier(rules).encode(bytes(ids))
+    for pair, new_id in rules:  # an id that no character stands for
         ids = merge(ids, pair, new_id)
     return ids
 
@@ -233,13 +230,19 @@ def decode(ids: Iterable[int], merges: Iterable[Rule]) -> str:
     ...
     ValueError: id 300 is neither a byte nor made by a rule
     """
-    ids = _integers(ids, "ids")
     halves = {new_id: pair for pair, new_id in _rules(merges) if not 0 <= new_id < 256}
-    _refuse_circles(halves)
-    expanded = {byte: bytes([byte]) for byte in range(256)}
-    for token in sorted(set(ids)):
-        expanded[token] = _expand(token, halves, expanded)
-    return from_ids(b"".join(map(expanded.__getitem__, ids)))
+    _check_cycles(halves)
+    stack = _integers(ids, "ids")[::-1]
+    data = bytearray()
+    while stack:  # instead of recursion: rules may be nested to any depth
+        token = stack.pop()
+        if token in halves:
+            stack += reversed(halves[token])
+        elif 0 <= token < 256:
+            data.append(token)
+        else:
+            raise ValueError(f"id {token} is neither a byte nor made by a rule")
+    return data.decode("utf-8", errors="replace")
 
 
 def vocab_curve(text: str, sizes: Iterable[int]) -> list[tuple[int, int]]:
@@ -254,36 +257,20 @@ def vocab_curve(text: str, sizes: Iterable[int]) -> list[tuple[int, int]]:
     """
     _require(text, str, "text")
     sizes = _integers(sizes, "sizes")
-    learner = _Learner([_as_characters(text.encode("utf-8"))], [1])
-    token_counts = [len(learner.pieces[0])]
+    learner = _Learner({text.encode("utf-8"): 1})
+    token_counts = [len(learner.words[0])]
     for _ in learner.learn(max(sizes, default=256)):
-        token_counts.append(len(learner.pieces[0]))
+        token_counts.append(len(learner.words[0]))
     return [(size, token_counts[min(max(size - 256, 0), len(token_counts) - 1)]) for size in sizes]
 
 
-def _expand(token: int, halves: dict[int, Pair], expanded: dict[int, bytes]) -> bytes:
-    """Return the bytes of `token`; a stack instead of recursion, for rules of any depth."""
-    data = bytearray()
-    stack = [token]
-    while stack:
-        token = stack.pop()
-        if token in expanded:
-            data += expanded[token]
-        elif token in halves:
-            first, second = halves[token]
-            stack += (second, first)
-        else:
-            raise ValueError(f"id {token} is neither a byte nor made by a rule")
-    return bytes(data)
-
-
-def _refuse_circles(halves: dict[int, Pair]) -> None:
+def _check_cycles(halves: dict[int, Pair]) -> None:
     if all(max(pair) < token for token, pair in halves.items()):
-        return  # every step goes down: no circle is possible
+        return  # every step goes down: no cycle is possible
     try:
         TopologicalSorter(halves).prepare()
-    except CycleError as circle:
-        path = " -> ".join(map(str, circle.args[1]))
+    except CycleError as cycle:
+        path = " -> ".join(map(str, cycle.args[1]))
         raise ValueError(f"the rules go round in a circle: {path}") from None
 
 
@@ -292,50 +279,44 @@ def _require(value: object, kind: type, name: str) -> None:
         raise TypeError(f"{name} must be {kind.__name__}, not {type(value).__name__}")
 
 
-def _integers(values: Iterable[int], name: str) -> list[int]:
+def _list(values: Iterable[Any], name: str, content: str) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} must be a list of integers, not {type(values).__name__}")
-    values = list(values)
-    for kind in set(map(type, values)):
+        raise TypeError(f"{name} must be a list of {content}, not {type(values).__name__}")
+    return list(values)
+
+
+def _integers(values: Iterable[int], name: str) -> list[int]:
+    integers = _list(values, name, "integers")
+    for kind in set(map(type, integers)):
         if not issubclass(kind, int):
             raise TypeError(f"{name} must be integers, but one is {kind.__name__}")
-    return values
+    return integers
 
 
 def _rules(merges: Iterable[Rule]) -> list[Rule]:
-    if isinstance(merges, str) or not isinstance(merges, Iterable):
-        raise TypeError(f"merges must be a list of rules, not {type(merges).__name__}")
-    rules = []
-    for number, rule in enumerate(merges):
+    rules = _list(merges, "merges", "rules")
+    for number, rule in enumerate(rules):
         try:
             (first, second), new_id = rule
         except (TypeError, ValueError):
-            raise TypeError(
-                f"rule {number} must be ((first, second), new_id), not {rule!r}"
-            ) from None
-        rules.append(((first, second), new_id))
-    _integers(chain.from_iterable((a, b, new) for (a, b), new in rules), "the ids of rules")
+            message = f"rule {number} must be ((first, second), new_id), not {rule!r}"
+            raise TypeError(message) from None
+        rules[number] = (first, second), new_id
+    _integers(chain.from_iterable((a, b, new_id) for (a, b), new_id in rules), "the ids of rules")
     return rules
 
 
 # ---------------------------------------------------------------------------
 # The engine: one learner and one applier; nothing else merges pairs
 #
-# A token is a character here, a pair a string of two, a rule the strings (pair, token).
+# Inside, a token is a character, a pair a string of two, a word the string of its tokens.
 # ---------------------------------------------------------------------------
 
 _LARGEST_ID = 0x10FFFF  # the last character there is
 
-CharacterRule = tuple[str, str]
-
-
-def _as_characters(data: bytes) -> str:
-    """Return the text whose characters are the byte tokens: `chr(i)` for byte `i`."""
-    return data.decode("latin-1")
-
 
 class _Learner:
-    """Learns merge rules from `pieces`, each of which occurs `weights` times.
+    """Learns merge rules from words (or one whole text), each with its count.
 
     Invariant between two rounds: `counts` is exact, and `holders[pair]` names every
     piece that holds the pair (perhaps repeatedly, and perhaps some that no longer do).
@@ -343,39 +324,36 @@ class _Learner:
     counts only fall afterwards: the queue corrects an outdated entry when it comes up.
     """
 
-    def __init__(self, pieces: list[str], weights: list[int]) -> None:
-        self.pieces = pieces
-        self.weights = weights
+    def __init__(self, word_counts: Mapping[bytes, int]) -> None:
+        self.words = [word.decode("latin-1") for word in word_counts]  # chr(i) for byte i
+        self.word_counts = list(word_counts.values())
         self.minimum = max(MIN_PAIR_COUNT, 1)
         self.counts: dict[str, int] = defaultdict(int)
         self.holders: dict[str, list[int]] = defaultdict(list)
-        for number, (piece, weight) in enumerate(zip(pieces, weights, strict=True)):
-            for pair in map(add, piece, piece[1:]):
+        for number, (word, weight) in enumerate(zip(self.words, self.word_counts, strict=True)):
+            for pair in map(add, word, word[1:]):
                 self.counts[pair] += weight
                 self.holders[pair].append(number)
-        self.queue = [
-            (-times, pair) for pair, times in self.counts.items() if times >= self.minimum
-        ]
+        self.queue = [(-times, pair) for pair, times in self.counts.items()]
         heapify(self.queue)
 
-    def learn(self, vocab_size: int) -> Iterator[CharacterRule]:
-        """Yield one rule after the other; between two, `pieces` are merged so far."""
+    def learn(self, vocab_size: int) -> Iterator[Rule]:
+        """Yield one rule after the other; between two, `words` are merged so far."""
         for new_id in range(256, vocab_size):
             pair = self._most_frequent_pair()
             if pair is None:
                 return
             if new_id > _LARGEST_ID:
                 raise ValueError(f"a vocabulary holds at most {_LARGEST_ID + 1} tokens")
-            token = chr(new_id)
-            self._merge_everywhere(pair, token)
-            yield pair, token
+            self._merge_everywhere(pair, chr(new_id))
+            yield (ord(pair[0]), ord(pair[1])), new_id
 
     def _most_frequent_pair(self) -> str | None:
         """Return the pair with the highest count, the smallest of several, if any is left."""
         while self.queue:
             negative_count, pair = heappop(self.queue)
             times = self.counts[pair]
-            if times == -negative_count:
+            if times == -negative_count >= self.minimum:
                 return pair
             if times >= self.minimum:
                 heappush(self.queue, (-times, pair))
@@ -391,30 +369,28 @@ class _Learner:
         """
         first, second = pair[0], pair[1]
         counts = self.counts
-        gained: dict[str, int] = defaultdict(int)
-        gainers: dict[str, list[int]] = defaultdict(list)
+        new_holders: dict[str, list[int]] = defaultdict(list)
         for number in set(self.holders.pop(pair)):
-            stretches = self.pieces[number].split(pair)
-            self.pieces[number] = token.join(stretches)
-            weight = self.weights[number]
+            stretches = self.words[number].split(pair)
+            self.words[number] = token.join(stretches)
+            weight = self.word_counts[number]
             for stretch in filter(None, stretches[:-1]):
                 counts[stretch[-1] + first] -= weight
-                gained[stretch[-1] + token] += weight
-                gainers[stretch[-1] + token].append(number)
+                counts[stretch[-1] + token] += weight
+                new_holders[stretch[-1] + token].append(number)
             for stretch in filter(None, stretches[1:]):
                 counts[second + stretch[0]] -= weight
-                gained[token + stretch[0]] += weight
-                gainers[token + stretch[0]].append(number)
+                counts[token + stretch[0]] += weight
+                new_holders[token + stretch[0]].append(number)
             if side_by_side := stretches[1:-1].count(""):
                 counts[second + first] -= weight * side_by_side
-                gained[token + token] += weight * side_by_side
-                gainers[token + token].append(number)
+                counts[token + token] += weight * side_by_side
+                new_holders[token + token].append(number)
         del counts[pair]
-        counts.update(gained)
-        for neighbours, times in gained.items():
-            if times >= self.minimum:
-                self.holders[neighbours] = gainers[neighbours]
-                heappush(self.queue, (-times, neighbours))
+        for neighbours, numbers in new_holders.items():
+            if counts[neighbours] >= self.minimum:
+                self.holders[neighbours] = numbers
+                heappush(self.queue, (-counts[neighbours], neighbours))
 
 
 class _Applier:
@@ -436,21 +412,24 @@ class _Applier:
     LONGEST_PIECE = 2048  # in bytes: one Python step a rule pays for about this much text
     REACH = 8  # tokens on either side of a cut that are encoded anew at first
 
-    def __init__(self, rules: Sequence[CharacterRule], one_spelling: bool = False) -> None:
+    def __init__(self, rules: Iterable[Rule], one_spelling: bool = False) -> None:
         """Take `rules`; with `one_spelling`, rules for the same id spell the same bytes."""
-        self.rules = rules
+        self.rules = [(chr(first) + chr(second), chr(new_id)) for (first, second), new_id in rules]
         self.ranks: dict[str, int] = {}
         self.lengths = dict.fromkeys(map(chr, range(256)), 1)  # in bytes, of reachable tokens
         self.in_order = False
-        for rank, (pair, token) in enumerate(rules):
+        for rank, (pair, token) in enumerate(self.rules):
             self.in_order |= token in self.lengths and not one_spelling
             first, second = self.lengths.get(pair[0]), self.lengths.get(pair[1])
             if first and second and pair not in self.ranks:
                 self.ranks[pair] = rank
                 self.lengths[token] = first + second
 
-    def apply(self, text: str) -> str:
-        """Return `text`, whose characters are bytes, as characters that are tokens."""
+    def encode(self, data: bytes) -> list[int]:
+        """Return the token ids of `data`."""
+        return list(map(ord, self._apply(data.decode("latin-1"))))
+
+    def _apply(self, text: str) -> str:
         if self.in_order:
             for pair, token in self.rules:
                 text = text.replace(pair, token)
@@ -458,7 +437,7 @@ class _Applier:
         if len(text) <= self.LONGEST_PIECE:
             return self._apply_by_rank(text)
         middle = len(text) // 2
-        left, right = self.apply(text[:middle]), self.apply(text[middle:])
+        left, right = self._apply(text[:middle]), self._apply(text[middle:])
         return self._join(text, middle, left, right)
 
     def _apply_by_rank(self, piece: str) -> str:
@@ -531,11 +510,6 @@ two numbers line up, whereas groups of three are cut from the left, so that the 
 stands for units in one number and for hundreds in another.
 """
 
-# What `regex`, Hugging Face and tiktoken mean by \s; that of `re` has U+001C to U+001F too.
-_WHITE_SPACE = [(0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680)]
-_WHITE_SPACE += [(0x2000, 0x200A), (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F)]
-_WHITE_SPACE += [(0x3000, 0x3000)]
-
 _ASCII, _BASIC_PLANE, _UNICODE = 0x7F, 0xFFFF, 0x10FFFF
 
 _CATEGORIES = re.findall("..", "CcCfCnCoCsLlLmLoLtLuMcMeMnNdNlNoPcPdPePfPiPoPsScSkSmSoZlZpZs")
@@ -558,31 +532,27 @@ class _Splitter:
     def __init__(self, pattern: str | None) -> None:
         self.pattern = pattern
         if pattern is not None:
-            self.for_ascii = _compile(pattern, _ASCII)  # an invalid pattern shows now
-            self.categories = tuple(
-                _category(item) for item in _INSIDE_CLASS.finditer(pattern) if item["sign"]
-            )
+            _compile(pattern, _ASCII)  # an invalid pattern shows now
+            items = _INSIDE_CLASS.finditer(pattern)
+            self.categories = tuple(_category(item) for item in items if item["sign"])
 
     def split(self, text: str) -> list[str]:
         """Return the pre-tokens of `text`, some perhaps empty; joined they are the text."""
         if self.pattern is None:
             return [text]
-        basic = text.isascii()
-        compiled = self.for_ascii if basic else _compile(self.pattern, self._reach(text))
+        compiled = _compile(self.pattern, self._largest_needed(text))
         if not compiled.groups:
             pieces = compiled.findall(text)
             if "".join(pieces) == text:
                 return pieces
         return _matches_and_gaps(compiled, text)
 
-    def _reach(self, text: str) -> int:
+    def _largest_needed(self, text: str) -> int:
         """Return the last character up to which properties matter for `text`."""
-        if any(
-            unicodedata.category(character).startswith(self.categories)
-            for character in set(_BEYOND_BASIC_PLANE.findall(text))
-        ):
-            return _UNICODE
-        return _BASIC_PLANE
+        if text.isascii():
+            return _ASCII
+        beyond = map(unicodedata.category, set(_BEYOND_BASIC_PLANE.findall(text)))
+        return _UNICODE if any(c.startswith(self.categories) for c in beyond) else _BASIC_PLANE
 
 
 def _matches_and_gaps(compiled: re.Pattern[str], text: str) -> list[str]:
@@ -610,12 +580,12 @@ def _translate(pattern: str, largest: int) -> str:
             raise ValueError("verbose patterns are not supported")
         if item["body"] is not None:
             return f"[{item['start']}{_INSIDE_CLASS.sub(inside, item['body'])}]"
-        return f"[{_property(item, largest)}]" if _is_property(item) else item.group()
+        return f"[{_property(item, largest)}]" if item["sign"] or item["space"] else item.group()
 
     def inside(item: re.Match[str]) -> str:
         if item["posix"]:
             raise ValueError("POSIX classes are not supported")
-        if _is_property(item):
+        if item["sign"] or item["space"]:
             return _property(item, largest)
         # A bare bracket stands for itself; so does a hyphen that cannot make a range.
         return item.group() if item.group().startswith("\\") else "\\" + item.group()
@@ -623,17 +593,15 @@ def _translate(pattern: str, largest: int) -> str:
     return _OUTSIDE_CLASS.sub(outside, pattern)
 
 
-def _is_property(item: re.Match[str]) -> bool:
-    return bool(item["sign"] or item["space"])
-
-
 def _property(item: re.Match[str], largest: int) -> str:
     """Return a property as the ranges that go into a character class."""
-    if item["space"]:
-        ranges, negated = _WHITE_SPACE, item["space"] == "S"
-    else:
-        ranges = _category_ranges(_category(item), largest)
-        negated = (item["sign"] == "P") != bool(item["not"])
+    name = "Z" if item["space"] else _category(item)
+    ranges = _category_ranges(name, largest)
+    if item["space"]:  # Unicode's White_Space; the \s of `re` has U+001C to U+001F too
+        ranges = sorted([(0x09, 0x0D), (0x85, 0x85), *ranges])
+    elif not ranges:  # in ASCII: put in a character that is not there
+        ranges = [(_UNICODE, _UNICODE)]
+    negated = item["space"] == "S" or (item["sign"] == "P") != bool(item["not"])
     if negated:
         starts = [0, *(last + 1 for _, last in ranges)]
         stops = [*(first - 1 for first, _ in ranges), _UNICODE]
@@ -648,26 +616,17 @@ def _category(item: re.Match[str]) -> str:
     return name
 
 
-@cache
 def _category_ranges(name: str, largest: int) -> list[tuple[int, int]]:
-    ranges: list[tuple[int, int]] = []
-    for first, last, category in _category_runs(largest):
-        if category.startswith(name):
-            if ranges and ranges[-1][1] == first - 1:
-                first = ranges.pop()[0]
-            ranges.append((first, last))
-    return ranges or [(_UNICODE, _UNICODE)]  # ASCII has none: stands for no character there
+    groups = groupby(_category_runs(largest), key=lambda run: run[0].startswith(name))
+    chosen = [list(runs) for belongs, runs in groups if belongs]
+    return [(runs[0][1], runs[-1][2]) for runs in chosen]
 
 
 @cache
-def _category_runs(largest: int) -> list[tuple[int, int, str]]:
-    """Return `(first, last, category)` for each run of characters of one category."""
-    runs = []
-    categories = map(unicodedata.category, map(chr, range(largest + 1)))
-    for category, run in groupby(enumerate(categories), key=lambda numbered: numbered[1]):
-        numbers = [number for number, _ in run]
-        runs.append((numbers[0], numbers[-1], category))
-    return runs
+def _category_runs(largest: int) -> list[tuple[str, int, int]]:
+    """Return `(category, first, last)` for each run of characters of one category."""
+    runs = groupby(range(largest + 1), key=lambda code: unicodedata.category(chr(code)))
+    return [(category, codes[0], codes[-1]) for category, run in runs for codes in [list(run)]]
 
 
 # ---------------------------------------------------------------------------
@@ -677,6 +636,18 @@ def _category_runs(largest: int) -> list[tuple[int, int, str]]:
 _FORMAT_VERSION = 1
 _LARGEST_VOCABULARY = 256 * 2**20  # bytes of all tokens together that `load` accepts
 _STREAM_CHUNK = 1 << 16  # characters that `encode_iterable` collects before it goes on
+
+# What is always the same in Hugging Face's file.
+_BYTE_LEVEL = {
+    "type": "ByteLevel",
+    "add_prefix_space": False,
+    "trim_offsets": False,
+    "use_regex": False,
+}
+_ISOLATED = {"behavior": "Isolated", "invert": False}
+_SPECIAL = {"special": True} | dict.fromkeys(
+    ["single_word", "lstrip", "rstrip", "normalized"], False
+)
 
 
 class BPETokenizer:
@@ -761,10 +732,10 @@ class BPETokenizer:
             if times < 0:
                 raise ValueError(f"the count of {piece!r} is {times}")
         words = {word: times for word, times in counts.items() if word not in self.special_tokens}
-        pieces = [_as_characters(word.encode("utf-8")) for word in words]
+        learner = _Learner({word.encode("utf-8"): times for word, times in words.items()})
         learned = []
-        for pair, _ in _Learner(pieces, list(words.values())).learn(vocab_size):
-            learned.append((ord(pair[0]), ord(pair[1])))
+        for pair, _ in learner.learn(vocab_size):
+            learned.append(pair)
             if progress is not None:
                 progress(len(learned), vocab_size - 256)
         self._set_merges(learned)
@@ -781,12 +752,10 @@ class BPETokenizer:
         ['It', "'s", ' ', '123', '45', '!', '<|end|>']
         """
         _require(text, str, "text")
-        if not self.special_tokens:
-            return list(filter(None, self._splitter.split(text)))
         pieces: list[str] = []
         for segment in _split_at_names(text, frozenset(self.special_tokens)):
-            is_special = segment in self.special_tokens
-            pieces += [segment] if is_special else self._splitter.split(segment)
+            known = segment in self.special_tokens
+            pieces += [segment] if known else self._splitter.split(segment)
         return list(filter(None, pieces))
 
     def register_special_tokens(self, tokens: Mapping[str, int] | Iterable[str]) -> None:
@@ -809,54 +778,6 @@ class BPETokenizer:
             self._chosen_ids |= tokens.keys()
         else:
             self._add_special_tokens([(name, None) for name in tokens])
-
-    def _add_special_tokens(self, tokens: Iterable[tuple[str, int | None]]) -> None:
-        ids = dict(self.special_tokens)
-        first_free = 256 + len(self.merges)
-        taken = {*range(first_free), *ids.values()}
-        free = (token for token in count(first_free) if token not in taken)
-        for name, token in sorted(tokens, key=lambda named: named[1] is None):
-            _require(name, str, "a special token")
-            if not name:
-                raise ValueError("a special token cannot be empty")
-            if name in ids:
-                raise ValueError(f"special token {name!r} is registered already")
-            token = next(free) if token is None else token
-            _require(token, int, f"the id of {name!r}")
-            if token < 0 or token in taken:
-                raise ValueError(f"special token {name!r} cannot have the id {token}: it is taken")
-            ids[name] = token
-            taken.add(token)
-        self.vocab.update({token: name.encode("utf-8") for name, token in ids.items()})
-        self.special_tokens = ids
-
-    def _set_merges(self, pairs: Sequence[Pair]) -> None:
-        """Take `pairs` as the merge rules, and number the special tokens after them."""
-        vocab = {byte: bytes([byte]) for byte in range(256)}
-        for token, (first, second) in enumerate(pairs, start=256):
-            vocab[token] = vocab[first] + vocab[second]
-        self.vocab = vocab
-        self.merges = dict(zip(pairs, count(256)))
-        rules = [
-            (chr(first) + chr(second), chr(token)) for (first, second), token in self.merges.items()
-        ]
-        self._encoded = _EncodedPieces(_Applier(rules))
-        registered, self.special_tokens = self.special_tokens, {}
-        self._add_special_tokens(
-            (name, token if name in self._chosen_ids else None)
-            for name, token in registered.items()
-        )
-
-    def _check_vocab_size(self, vocab_size: int) -> None:
-        _require(vocab_size, int, "vocab_size")
-        if vocab_size < 256:
-            raise ValueError(f"vocab_size is {vocab_size}, but the byte tokens alone are 256")
-        for name in self._chosen_ids:
-            if self.special_tokens[name] < vocab_size:
-                raise ValueError(
-                    f"special token {name!r} has the id {self.special_tokens[name]}, "
-                    f"which a vocabulary of {vocab_size} needs for a learned token"
-                )
 
     # -- encoding and decoding ---------------------------------------------
 
@@ -919,18 +840,6 @@ class BPETokenizer:
                 held, collected, size = text[settled:], [], 0
         yield from self.encode(held + "".join(collected))
 
-    def _settled_length(self, text: str) -> int:
-        """Return how much of `text` is encoded in the same way whatever comes after it."""
-        longest_name = max(map(len, self.special_tokens), default=1)
-        decided = len(text) - longest_name + 1  # a special token that starts later may go on
-        settled = 0
-        if self.special_tokens:
-            for match in _names_pattern(frozenset(self.special_tokens)).finditer(text):
-                if match.start() < decided:
-                    settled = match.end()
-        pieces = list(filter(None, self._splitter.split(text[settled:decided])))
-        return settled + sum(map(len, pieces[:-2]))
-
     def decode(self, ids: Iterable[int]) -> str:
         r"""Return the text of token ids; bytes that are not UTF-8 show as U+FFFD.
 
@@ -948,7 +857,7 @@ class BPETokenizer:
         b'\xed\x95'
         """
         ids = _integers(ids, "ids")
-        return _joined(self.vocab, ids)
+        return _join_tokens(self.vocab, ids)
 
     def tokens(self, text: str) -> list[str]:
         r"""Return each token of `text` as text, for looking at where it is cut.
@@ -977,31 +886,26 @@ class BPETokenizer:
             f"\x1b[{44 + number % 2 * 2}m{token}\x1b[0m" for number, token in enumerate(tokens)
         )
 
-    def _allowed_names(self, text: str, allowed_special: str | Collection[str]) -> frozenset[str]:
-        registered = frozenset(self.special_tokens)
-        if allowed_special == "all":
-            return registered
-        if allowed_special == "none":
-            return frozenset()
-        if allowed_special == "none_raise":
-            found = _names_pattern(registered).search(text) if registered else None
-            if found:
-                raise ValueError(f"special token {found.group()!r} at position {found.start()}")
-            return frozenset()
-        if isinstance(allowed_special, str) or not isinstance(allowed_special, Collection):
-            raise ValueError(
-                "allowed_special must be 'all', 'none', 'none_raise' or a collection of names, "
-                f"not {allowed_special!r}"
-            )
-        for name in allowed_special:
-            if name not in registered:
-                raise ValueError(f"{name!r} is not a registered special token")
-        return frozenset(allowed_special)
-
     # -- files and exports --------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tokenizer to one JSON file, a line for each merge rule."""
+        """Write the tokenizer to one JSON file, a line for each merge rule.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     BPETokenizer(pattern=None).train("aaab aaab", 257).save(folder + "/tokenizer.json")
+        ...     print(Path(folder, "tokenizer.json").read_text())
+        {
+         "version": 1,
+         "pattern": null,
+         "special_tokens": {},
+         "chosen_ids": [],
+         "merges": [
+          [97, 97]
+         ]
+        }
+        <BLANKLINE>
+        """
         head = {
             "version": _FORMAT_VERSION,
             "pattern": self.pattern,
@@ -1009,11 +913,10 @@ class BPETokenizer:
             "chosen_ids": [name for name in self.special_tokens if name in self._chosen_ids],
         }
         lines = [
-            f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n"
-            for key, value in head.items()
+            f' "{key}": {json.dumps(value, ensure_ascii=False)},' for key, value in head.items()
         ]
         merges = ",\n".join(f"  [{first}, {second}]" for first, second in self.merges)
-        write_atomically(path, "{\n" + "".join(lines) + f' "merges": [\n{merges}\n ]\n}}\n')
+        write_atomically(path, "\n".join(["{", *lines, ' "merges": [', merges, " ]", "}", ""]))
 
     def load(self, path: str | os.PathLike[str]) -> BPETokenizer:
         """Become the tokenizer that `save` wrote to `path`, and return `self`.
@@ -1039,57 +942,32 @@ class BPETokenizer:
     def to_huggingface(self, path: str | os.PathLike[str]) -> None:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` loads.
 
-        It gives the same ids and the same text back, special tokens included.
+        It gives the same ids and the same text back, special tokens included. What that
+        format cannot hold is a `ValueError`: two tokens of the same bytes, and a special
+        token that is spelled like another token or like bytes.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     BPETokenizer().train("low low", 258).to_huggingface(folder + "/tokenizer.json")
+        ...     json.loads(Path(folder, "tokenizer.json").read_bytes())["model"]["merges"]
+        [['l', 'o'], ['lo', 'w']]
         """
-        self._refuse_same_bytes()
-        spelled = _byte_spelling()
-        spell = {
-            token: "".join(map(spelled.__getitem__, data)) for token, data in self.vocab.items()
-        }
-        vocab = {spell[token]: token for token in range(256 + len(self.merges))}
-        for name, token in self.special_tokens.items():
-            if name in vocab:
-                raise ValueError(
-                    f"special token {name!r} is spelled like token {vocab[name]} there"
-                )
-            if name != spell[token] and set(name) <= set(spelled):
-                raise ValueError(f"special token {name!r} would be decoded as bytes there")
+        vocab = self._huggingface_vocab()
+        spelled = {token: spelling for spelling, token in vocab.items()}
+        special = sorted(self.special_tokens.items(), key=itemgetter(1))
+        split = {"type": "Split", "pattern": {"Regex": self.pattern}, **_ISOLATED}
         content = {
             "version": "1.0",
-            "truncation": None,
-            "padding": None,
-            "added_tokens": [
-                {
-                    "id": token,
-                    "content": name,
-                    "single_word": False,
-                    "lstrip": False,
-                    "rstrip": False,
-                    "normalized": False,
-                    "special": True,
-                }
-                for name, token in sorted(self.special_tokens.items(), key=lambda item: item[1])
-            ],
-            "normalizer": None,
-            "pre_tokenizer": {"type": "Sequence", "pretokenizers": self._huggingface_split()},
-            "post_processor": None,
-            "decoder": {
-                "type": "ByteLevel",
-                "add_prefix_space": False,
-                "trim_offsets": False,
-                "use_regex": False,
+            "added_tokens": [{"content": name, "id": token, **_SPECIAL} for name, token in special],
+            "pre_tokenizer": {
+                "type": "Sequence",
+                "pretokenizers": [_BYTE_LEVEL] if self.pattern is None else [split, _BYTE_LEVEL],
             },
+            "decoder": _BYTE_LEVEL,
             "model": {
                 "type": "BPE",
-                "dropout": None,
-                "unk_token": None,
-                "continuing_subword_prefix": None,
-                "end_of_word_suffix": None,
-                "fuse_unk": False,
-                "byte_fallback": False,
-                "ignore_merges": False,
-                "vocab": vocab | self.special_tokens,
-                "merges": [[spell[first], spell[second]] for first, second in self.merges],
+                "vocab": vocab,
+                "merges": [[spelled[first], spelled[second]] for first, second in self.merges],
             },
         }
         write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
@@ -1104,47 +982,141 @@ class BPETokenizer:
         >>> ranks[b"low"], ranks[b"l"]
         (257, 108)
         """
-        self._refuse_same_bytes()
+        ranks = self._ranks()
         for token in self.merges.values():
-            characters = self._encoded.applier.apply(_as_characters(self.vocab[token]))
-            if characters != chr(token):
-                ids = list(map(ord, characters))
+            ids = self._encoded.applier.encode(self.vocab[token])
+            if ids != [token]:
                 raise ValueError(f"token {token} is never reached: its bytes are encoded as {ids}")
-        return {self.vocab[token]: token for token in range(256 + len(self.merges))}
+        return ranks
 
     def to_tiktoken(self, path: str | os.PathLike[str]) -> None:
-        """Write the ranks as tiktoken's file: base64 of the bytes, a space, the rank."""
-        lines = [
-            f"{base64.b64encode(data).decode('ascii')} {rank}\n"
-            for data, rank in self.mergeable_ranks().items()
-        ]
+        """Write the ranks as tiktoken's file: base64 of the bytes, a space, the rank.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     BPETokenizer().train("low low", 258).to_tiktoken(folder + "/low.tiktoken")
+        ...     Path(folder, "low.tiktoken").read_text().splitlines()[-2:]
+        ['bG8= 256', 'bG93 257']
+        """
+        ranks = self.mergeable_ranks().items()
+        lines = [f"{base64.b64encode(data).decode('ascii')} {rank}\n" for data, rank in ranks]
         write_atomically(path, "".join(lines))
 
-    def _refuse_same_bytes(self) -> None:
-        """Raise where two learned tokens spell the same bytes: other formats cannot hold it."""
-        seen: dict[bytes, int] = {}
+    # -- shared by the above ----------------------------------------------
+
+    def _add_special_tokens(self, tokens: Iterable[tuple[str, int | None]]) -> None:
+        ids = dict(self.special_tokens)
+        first_free = 256 + len(self.merges)
+        taken = {*range(first_free), *ids.values()}
+        free = (token for token in count(first_free) if token not in taken)
+        for name, token in sorted(tokens, key=lambda named: named[1] is None):
+            _require(name, str, "a special token")
+            if not name:
+                raise ValueError("a special token cannot be empty")
+            if name in ids:
+                raise ValueError(f"special token {name!r} is registered already")
+            token = next(free) if token is None else token
+            _require(token, int, f"the id of {name!r}")
+            if token < 0 or token in taken:
+                raise ValueError(f"special token {name!r} cannot have the id {token}: it is taken")
+            ids[name] = token
+            taken.add(token)
+        self.vocab.update({token: name.encode("utf-8") for name, token in ids.items()})
+        self.special_tokens = ids
+
+    def _set_merges(self, pairs: Sequence[Pair]) -> None:
+        """Take `pairs` as the merge rules, and number the special tokens after them."""
+        self.vocab = {byte: bytes([byte]) for byte in range(256)}
+        for token, (first, second) in enumerate(pairs, start=256):
+            self.vocab[token] = self.vocab[first] + self.vocab[second]
+        self.merges = dict(zip(pairs, count(256)))
+        self._encoded = _EncodedPieces(_Applier(self.merges.items()))
+        registered, self.special_tokens = self.special_tokens, {}
+        self._add_special_tokens(
+            (name, token if name in self._chosen_ids else None)
+            for name, token in registered.items()
+        )
+
+    def _check_vocab_size(self, vocab_size: int) -> None:
+        _require(vocab_size, int, "vocab_size")
+        if vocab_size < 256:
+            raise ValueError(f"vocab_size is {vocab_size}, but the byte tokens alone are 256")
+        for name in self._chosen_ids:
+            if self.special_tokens[name] < vocab_size:
+                raise ValueError(
+                    f"special token {name!r} has the id {self.special_tokens[name]}, "
+                    f"which a vocabulary of {vocab_size} needs for a learned token"
+                )
+
+    def _settled_length(self, text: str) -> int:
+        """Return how much of `text` is encoded in the same way whatever comes after it."""
+        longest_name = max(map(len, self.special_tokens), default=1)
+        decided = max(len(text) - longest_name + 1, 0)  # a name that starts later may go on
+        names = _names_pattern(frozenset(self.special_tokens)).finditer(text)
+        settled = max((name.end() for name in names if name.start() < decided), default=0)
+        pieces = list(filter(None, self._splitter.split(text[settled:decided])))
+        return settled + sum(map(len, pieces[:-2]))
+
+    def _allowed_names(self, text: str, allowed_special: str | Collection[str]) -> frozenset[str]:
+        registered = frozenset(self.special_tokens)
+        if allowed_special == "all":
+            return registered
+        if allowed_special in ("none", "none_raise"):
+            found = allowed_special == "none_raise" and _names_pattern(registered).search(text)
+            if found:
+                raise ValueError(f"special token {found.group()!r} at position {found.start()}")
+            return frozenset()
+        if isinstance(allowed_special, str) or not isinstance(allowed_special, Collection):
+            raise ValueError(
+                "allowed_special must be 'all', 'none', 'none_raise' or a collection of names, "
+                f"not {allowed_special!r}"
+            )
+        for name in frozenset(allowed_special) - registered:
+            raise ValueError(f"{name!r} is not a registered special token")
+        return frozenset(allowed_special)
+
+    def _huggingface_vocab(self) -> dict[str, int]:
+        """Return the ids of all tokens as spelled in Hugging Face's file, if it can hold them."""
+        alphabet = _byte_spelling()
+        ranks = self._ranks().items()
+        vocab = {"".join(alphabet[byte] for byte in data): token for data, token in ranks}
+        for name in self.special_tokens:
+            if name in vocab:
+                raise ValueError(
+                    f"special token {name!r} is spelled like token {vocab[name]} there"
+                )
+            if set(name) <= set(alphabet) and not name.isascii():
+                raise ValueError(f"special token {name!r} would be decoded as bytes there")
+        return vocab | self.special_tokens
+
+    def _ranks(self) -> dict[bytes, int]:
+        ranks: dict[bytes, int] = {}
         for token in range(256 + len(self.merges)):
             data = self.vocab[token]
-            if data in seen:
-                raise ValueError(f"tokens {seen[data]} and {token} spell the same bytes {data!r}")
-            seen[data] = token
+            if ranks.setdefault(data, token) != token:
+                raise ValueError(f"tokens {ranks[data]} and {token} spell the same bytes {data!r}")
+        return ranks
 
-    def _huggingface_split(self) -> list[dict[str, Any]]:
-        byte_level = {
-            "type": "ByteLevel",
-            "add_prefix_space": False,
-            "trim_offsets": False,
-            "use_regex": False,
-        }
-        if self.pattern is None:
-            return [byte_level]
-        split = {
-            "type": "Split",
-            "pattern": {"Regex": self.pattern},
-            "behavior": "Isolated",
-            "invert": False,
-        }
-        return [split, byte_level]
+
+def write_atomically(path: str | os.PathLike[str], content: str) -> None:
+    r"""Write `content` to a temporary neighbour of `path`, then replace `path` by it.
+
+    Whoever reads `path` finds the old content or the new one, never half of it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_atomically(folder + "/note.txt", "한")
+    ...     Path(folder, "note.txt").read_bytes()
+    b'\xed\x95\x9c'
+    """
+    data = content.encode("utf-8")
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 class _EncodedPieces(dict[str, tuple[int, ...]]):
@@ -1158,7 +1130,7 @@ class _EncodedPieces(dict[str, tuple[int, ...]]):
         self.applier = applier
 
     def __missing__(self, piece: str) -> tuple[int, ...]:
-        ids = tuple(map(ord, self.applier.apply(_as_characters(piece.encode("utf-8")))))
+        ids = tuple(self.applier.encode(piece.encode("utf-8")))
         if len(piece) <= self.LONGEST:
             if len(self) >= self.LIMIT:
                 self.clear()
@@ -1182,7 +1154,7 @@ class _EncodedPieces(dict[str, tuple[int, ...]]):
 @lru_cache(maxsize=64)
 def _names_pattern(names: frozenset[str]) -> re.Pattern[str]:
     longest_first = sorted(names, key=len, reverse=True)
-    return re.compile("(" + "|".join(map(re.escape, longest_first)) + ")")
+    return re.compile("(" + ("|".join(map(re.escape, longest_first)) or "(?!)") + ")")
 
 
 def _split_at_names(text: str, names: frozenset[str]) -> list[str]:
@@ -1190,7 +1162,7 @@ def _split_at_names(text: str, names: frozenset[str]) -> list[str]:
     return list(filter(None, _names_pattern(names).split(text))) if names else [text]
 
 
-def _joined(vocab: Mapping[int, bytes], ids: Sequence[int]) -> bytes:
+def _join_tokens(vocab: Mapping[int, bytes], ids: Sequence[int]) -> bytes:
     try:
         return b"".join(map(vocab.__getitem__, ids))
     except KeyError as unknown:
@@ -1236,7 +1208,7 @@ def _checked_merges(merges: object) -> list[Pair]:
     if type(merges) is not list:
         raise ValueError("merges is not a list")
     lengths = [1] * 256
-    seen: dict[Pair, None] = {}
+    pairs: dict[Pair, None] = {}
     total = 256
     for number, pair in enumerate(merges):
         if type(pair) is not list or list(map(type, pair)) != [int, int]:
@@ -1245,14 +1217,14 @@ def _checked_merges(merges: object) -> list[Pair]:
         for token in pair:
             if not 0 <= token < len(lengths):
                 raise ValueError(f"rule {number} uses token {token}, which is not defined yet")
-        if (first, second) in seen:
+        if (first, second) in pairs:
             raise ValueError(f"rule {number} repeats the pair {pair}")
-        seen[first, second] = None
+        pairs[first, second] = None
         lengths.append(lengths[first] + lengths[second])
         total += lengths[-1]
         if total > _LARGEST_VOCABULARY:
             raise ValueError(f"with rule {number} the tokens exceed {_LARGEST_VOCABULARY} bytes")
-    return list(seen)
+    return list(pairs)
 
 
 def _without_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -1260,27 +1232,6 @@ def _without_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
     if repeated:
         raise ValueError(f"the key {repeated[0]!r} stands twice in one object")
     return dict(items)
-
-
-def write_atomically(path: str | os.PathLike[str], content: str) -> None:
-    r"""Write `content` to a temporary neighbour of `path`, then replace `path` by it.
-
-    Whoever reads `path` finds the old content or the new one, never half of it.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_atomically(folder + "/note.txt", "한")
-    ...     Path(folder, "note.txt").read_bytes()
-    b'\xed\x95\x9c'
-    """
-    data = content.encode("utf-8")
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------------------
@@ -1306,17 +1257,14 @@ class ByteTokenizer:
 
     def __init__(self, token_alphabet: Iterable[bytes]) -> None:
         self.token_alphabet = list(token_alphabet)
-        _refuse_bad_alphabet(self.token_alphabet)
+        _check_alphabet(self.token_alphabet)
         self.token_to_id = {token: i for i, token in enumerate(self.token_alphabet)}
         self._vocab = dict(enumerate(self.token_alphabet))
         # At a token's turn only one of its splits can be in a text: the one to which the
         # turns before bring its bytes, wherever they are. So its pairs may be rules that
         # come one after the other.
-        rules = [
-            (chr(first) + chr(second), chr(token))
-            for token in range(256, len(self.token_alphabet))
-            for first, second in self._splits(token)
-        ]
+        learned = range(256, len(self.token_alphabet))
+        rules = [(pair, token) for token in learned for pair in self._splits(token)]
         self._applier = _Applier(rules, one_spelling=True)
 
     def slow_tokenize(self, text: bytes) -> list[int]:
@@ -1353,20 +1301,20 @@ class ByteTokenizer:
         """Return what `slow_tokenize` returns, fast.
 
         >>> single_bytes = [bytes([byte]) for byte in range(256)]
-        >>> ByteTokenizer([*single_bytes, b"aa", b"aaa"]).tokenize(b"aaaaa")
-        [256, 257]
+        >>> ByteTokenizer([*single_bytes, b"th", b"the"]).tokenize(b"the path")
+        [257, 32, 112, 97, 256]
         """
         _require(text, bytes, "text")
-        return list(map(ord, self._applier.apply(_as_characters(text))))
+        return self._applier.encode(text)
 
     def decode(self, ids: Iterable[int]) -> bytes:
         """Return the bytes of token ids; an unknown id is a `ValueError` that names it.
 
         >>> single_bytes = [bytes([byte]) for byte in range(256)]
-        >>> ByteTokenizer([*single_bytes, b"low"]).decode([256, 33])
-        b'low!'
+        >>> ByteTokenizer([*single_bytes, b"th", b"the"]).decode([257, 32, 112, 97, 256])
+        b'the path'
         """
-        return _joined(self._vocab, _integers(ids, "ids"))
+        return _join_tokens(self._vocab, _integers(ids, "ids"))
 
     def estimate_token_count(self, text: bytes, sample_size: int, rng: random.Random) -> int:
         """Estimate `len(tokenize(text))`, tokenizing no more than `sample_size` bytes.
@@ -1419,10 +1367,9 @@ class ByteTokenizer:
         return [(ids[left], ids[right]) for left, right in halves if left in ids and right in ids]
 
 
-def _refuse_bad_alphabet(token_alphabet: Sequence[bytes]) -> None:
+def _check_alphabet(token_alphabet: Sequence[bytes]) -> None:
     for index, token in enumerate(token_alphabet):
-        if not isinstance(token, bytes):
-            raise TypeError(f"token {index} must be bytes, not {type(token).__name__}")
+        _require(token, bytes, f"token {index}")
         if not token:
             raise ValueError(f"token {index} is empty")
         if index < 256 and token != bytes([index]):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bpe
@@ -310,6 +310,7 @@ class TestEncoding:
 class TestStreams:
     @settings(max_examples=300)
     @given(special_text | some_text, patterns, st.lists(st.integers(0, 60)), st.integers(1, 9))
+    @example("<|end|>!a<| the", GPT2_SPLIT_PATTERN, [8, 14], 1)  # held text shorter than a name
     def test_wherever_the_cuts_fall(
         self, text: str, pattern: str | None, cuts: list[int], at_least: int
     ) -> None:

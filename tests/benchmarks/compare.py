@@ -144,7 +144,7 @@ def main() -> None:
     pairs = train_pairs([training, learned])
     prose, code = corpus_section(held_out, "prose"), corpus_section(held_out, "code")
     sentence = prose[: prose.index(".") + 1].replace("\n", " ")
-    few_lines = "".join(code.splitlines(keepends=True)[3:8])
+    few_lines = "\n".join(code.splitlines()[3:8])
     print(
         count_table(pairs, held_out_texts(held_out)),
         what_was_used(learned, training),
