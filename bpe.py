@@ -26,6 +26,8 @@ import json
 import os
 import random
 import re
+import secrets
+import shutil
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -516,8 +518,12 @@ _CATEGORIES = re.findall("..", "CcCfCnCoCsLlLmLoLtLuMcMeMnNdNlNoPcPdPePfPiPoPsSc
 
 _PROPERTY = r"\\(?P<sign>[pP])(?:\{(?P<not>\^?)(?P<name>[^{}]*)\}|(?P<letter>.))|\\(?P<space>[sS])"
 _CLASS = r"\[(?P<start>\^?\]?)(?P<body>(?:\\.|[^\\\]])*)\]"
-_OUTSIDE_CLASS = re.compile(rf"{_PROPERTY}|\\.|{_CLASS}|(?P<verbose>\(\?[a-zA-Z]*x)", re.DOTALL)
-_INSIDE_CLASS = re.compile(rf"{_PROPERTY}|\\.|(?P<posix>\[:)|\[|-(?=\\[pPsS])", re.DOTALL)
+_FLAGS = r"\?(?P<on>[a-zA-Z]*)(?P<off>-[a-zA-Z]+)?(?P<end>[:)])"
+_GROUP = rf"(?P<open>\((?:{_FLAGS})?)|(?P<close>\))"
+_OUTSIDE_CLASS = re.compile(rf"{_PROPERTY}|\\.|{_CLASS}|{_GROUP}", re.DOTALL)
+_INSIDE_CLASS = re.compile(
+    rf"{_PROPERTY}|\\.|(?P<posix>\[:)|\[|-(?=\\[pPsS])|&&|\|\||~~", re.DOTALL
+)
 _BEYOND_BASIC_PLANE = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -526,13 +532,15 @@ class _Splitter:
 
     `re` has no `\p{L}`, so properties are written out as ranges of characters. Ranges
     beyond the Basic Multilingual Plane make `re` several times slower, so there are forms
-    of the pattern without them, for texts that have no character in those ranges.
+    of the pattern without them, for texts that have no character in those ranges. All the
+    rest, such as `\w` and `\b`, means what it means in `re`.
     """
 
     def __init__(self, pattern: str | None) -> None:
         self.pattern = pattern
         if pattern is not None:
-            _compile(pattern, _ASCII)  # an invalid pattern shows now
+            pattern.encode("utf-8")  # a lone surrogate shows now, and so
+            _compile(pattern, _ASCII)  # does an invalid pattern
             items = _INSIDE_CLASS.finditer(pattern)
             self.categories = tuple(_category(item) for item in items if item["sign"])
 
@@ -567,6 +575,7 @@ def _matches_and_gaps(compiled: re.Pattern[str], text: str) -> list[str]:
 @lru_cache(maxsize=64)
 def _compile(pattern: str, largest: int) -> re.Pattern[str]:
     try:
+        _check_flags(pattern)
         return re.compile(_translate(pattern, largest))
     except (re.error, ValueError, OverflowError, RecursionError) as fault:
         raise ValueError(f"invalid split pattern {pattern!r}: {fault}") from None
@@ -576,8 +585,6 @@ def _translate(pattern: str, largest: int) -> str:
     """Write out the properties in `pattern` as ranges of characters up to `largest`."""
 
     def outside(item: re.Match[str]) -> str:
-        if item["verbose"]:
-            raise ValueError("verbose patterns are not supported")
         if item["body"] is not None:
             return f"[{item['start']}{_INSIDE_CLASS.sub(inside, item['body'])}]"
         return f"[{_property(item, largest)}]" if item["sign"] or item["space"] else item.group()
@@ -587,10 +594,29 @@ def _translate(pattern: str, largest: int) -> str:
             raise ValueError("POSIX classes are not supported")
         if item["sign"] or item["space"]:
             return _property(item, largest)
-        # A bare bracket stands for itself; so does a hyphen that cannot make a range.
-        return item.group() if item.group().startswith("\\") else "\\" + item.group()
+        # What `re` may take for more some day stands for itself, and so does a hyphen that
+        # cannot make a range.
+        text = item.group()
+        return text if text.startswith("\\") else "".join("\\" + character for character in text)
 
     return _OUTSIDE_CLASS.sub(outside, pattern)
+
+
+def _check_flags(pattern: str) -> None:
+    """Raise where flags would give a property, or all the rest, another meaning."""
+    ignores_case = [False]  # for each open group
+    for item in _OUTSIDE_CLASS.finditer(pattern):
+        on, off = item["on"] or "", item["off"] or ""
+        if "x" in on:
+            raise ValueError("verbose patterns are not supported")
+        if item["end"] == ")":  # such flags hold for all that follows
+            ignores_case[-1] |= "i" in on
+        elif item["open"]:
+            ignores_case.append("i" in on or (ignores_case[-1] and "i" not in off))
+        elif item["close"]:
+            ignores_case[1:] = ignores_case[1:-1]
+        elif ignores_case[-1] and any(part["sign"] for part in _INSIDE_CLASS.finditer(item[0])):
+            raise ValueError(f"{item[0]} under (?i) is not supported")
 
 
 def _property(item: re.Match[str], largest: int) -> str:
@@ -681,6 +707,7 @@ class BPETokenizer:
         self.merges: dict[Pair, int] = {}
         self.vocab: dict[int, bytes] = {}
         self.special_tokens: dict[str, int] = {}
+        self._names: frozenset[str] = frozenset()  # of the special tokens
         self._chosen_ids: set[str] = set()  # names that came with an id, which they keep
         self._splitter = _Splitter(pattern)
         self._set_merges([])
@@ -753,7 +780,7 @@ class BPETokenizer:
         """
         _require(text, str, "text")
         pieces: list[str] = []
-        for segment in _split_at_names(text, frozenset(self.special_tokens)):
+        for segment in _split_at_names(text, self._names):
             known = segment in self.special_tokens
             pieces += [segment] if known else self._splitter.split(segment)
         return list(filter(None, pieces))
@@ -774,8 +801,10 @@ class BPETokenizer:
         if isinstance(tokens, str):
             raise TypeError("special tokens must be a list of names or {name: id}, not one string")
         if isinstance(tokens, Mapping):
-            self._add_special_tokens(list(tokens.items()))
-            self._chosen_ids |= tokens.keys()
+            for name, token in tokens.items():
+                _require(token, int, f"the id of {name!r}")
+            self._add_special_tokens(tokens.items())
+            self._chosen_ids = self._chosen_ids | tokens.keys()
         else:
             self._add_special_tokens([(name, None) for name in tokens])
 
@@ -835,9 +864,10 @@ class BPETokenizer:
             size += len(chunk)
             if size >= max(_STREAM_CHUNK, len(held)):  # so each character is read twice or so
                 text = held + "".join(collected)
-                settled = self._settled_length(text)
-                yield from self.encode(text[:settled])
-                held, collected, size = text[settled:], [], 0
+                border, pieces = self._settled(text)
+                yield from self.encode(text[:border])
+                yield from chain.from_iterable(map(self._encoded.__getitem__, pieces))
+                held, collected, size = text[border + sum(map(len, pieces)) :], [], 0
         yield from self.encode(held + "".join(collected))
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -942,9 +972,10 @@ class BPETokenizer:
     def to_huggingface(self, path: str | os.PathLike[str]) -> None:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` loads.
 
-        It gives the same ids and the same text back, special tokens included. What that
-        format cannot hold is a `ValueError`: two tokens of the same bytes, and a special
-        token that is spelled like another token or like bytes.
+        It gives the same ids and the same text back, special tokens included, with the
+        split patterns of this module; one of your own must mean there what it means here.
+        What that format cannot hold is a `ValueError`: two tokens of the same bytes, a
+        special token that is spelled like another token or like bytes, an id of 2**32.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -977,6 +1008,7 @@ class BPETokenizer:
 
         tiktoken merges whatever two tokens spell a third, so a token that our own rules
         never bring about (no training learns one, a file by hand may) is a `ValueError`.
+        Of special tokens it may take the shorter one, where a name begins with another.
 
         >>> ranks = BPETokenizer().train("low lower lowest", 258).mergeable_ranks()
         >>> ranks[b"low"], ranks[b"l"]
@@ -1007,7 +1039,7 @@ class BPETokenizer:
     def _add_special_tokens(self, tokens: Iterable[tuple[str, int | None]]) -> None:
         ids = dict(self.special_tokens)
         first_free = 256 + len(self.merges)
-        taken = {*range(first_free), *ids.values()}
+        taken = set(ids.values())
         free = (token for token in count(first_free) if token not in taken)
         for name, token in sorted(tokens, key=lambda named: named[1] is None):
             _require(name, str, "a special token")
@@ -1016,13 +1048,13 @@ class BPETokenizer:
             if name in ids:
                 raise ValueError(f"special token {name!r} is registered already")
             token = next(free) if token is None else token
-            _require(token, int, f"the id of {name!r}")
-            if token < 0 or token in taken:
+            if token < first_free or token in taken:
                 raise ValueError(f"special token {name!r} cannot have the id {token}: it is taken")
             ids[name] = token
             taken.add(token)
-        self.vocab.update({token: name.encode("utf-8") for name, token in ids.items()})
+        self.vocab = self.vocab | {token: name.encode("utf-8") for name, token in ids.items()}
         self.special_tokens = ids
+        self._names = frozenset(ids)
 
     def _set_merges(self, pairs: Sequence[Pair]) -> None:
         """Take `pairs` as the merge rules, and number the special tokens after them."""
@@ -1048,21 +1080,22 @@ class BPETokenizer:
                     f"which a vocabulary of {vocab_size} needs for a learned token"
                 )
 
-    def _settled_length(self, text: str) -> int:
-        """Return how much of `text` is encoded in the same way whatever comes after it."""
-        longest_name = max(map(len, self.special_tokens), default=1)
+    def _settled(self, text: str) -> tuple[int, list[str]]:
+        """Return where the last special token ends that is one whatever comes after `text`.
+
+        And with it the pieces that follow, without the last two: more text may change these.
+        """
+        longest_name = max(map(len, self._names), default=1)
         decided = max(len(text) - longest_name + 1, 0)  # a name that starts later may go on
-        names = _names_pattern(frozenset(self.special_tokens)).finditer(text)
-        settled = max((name.end() for name in names if name.start() < decided), default=0)
-        pieces = list(filter(None, self._splitter.split(text[settled:decided])))
-        return settled + sum(map(len, pieces[:-2]))
+        names = _names_pattern(self._names).finditer(text)
+        border = max((name.end() for name in names if name.start() < decided), default=0)
+        return border, list(filter(None, self._splitter.split(text[border:decided])))[:-2]
 
     def _allowed_names(self, text: str, allowed_special: str | Collection[str]) -> frozenset[str]:
-        registered = frozenset(self.special_tokens)
         if allowed_special == "all":
-            return registered
+            return self._names
         if allowed_special in ("none", "none_raise"):
-            found = allowed_special == "none_raise" and _names_pattern(registered).search(text)
+            found = allowed_special == "none_raise" and _names_pattern(self._names).search(text)
             if found:
                 raise ValueError(f"special token {found.group()!r} at position {found.start()}")
             return frozenset()
@@ -1071,7 +1104,7 @@ class BPETokenizer:
                 "allowed_special must be 'all', 'none', 'none_raise' or a collection of names, "
                 f"not {allowed_special!r}"
             )
-        for name in frozenset(allowed_special) - registered:
+        for name in frozenset(allowed_special) - self._names:
             raise ValueError(f"{name!r} is not a registered special token")
         return frozenset(allowed_special)
 
@@ -1080,7 +1113,9 @@ class BPETokenizer:
         alphabet = _byte_spelling()
         ranks = self._ranks().items()
         vocab = {"".join(alphabet[byte] for byte in data): token for data, token in ranks}
-        for name in self.special_tokens:
+        for name, token in self.special_tokens.items():
+            if token >= 2**32:
+                raise ValueError(f"the id {token} of special token {name!r} is too large there")
             if name in vocab:
                 raise ValueError(
                     f"special token {name!r} is spelled like token {vocab[name]} there"
@@ -1111,9 +1146,12 @@ def write_atomically(path: str | os.PathLike[str], content: str) -> None:
     """
     data = content.encode("utf-8")
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        temporary.write_bytes(data)
+        with temporary.open("xb") as file:
+            file.write(data)
+        if target.exists():
+            shutil.copymode(target, temporary)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

@@ -60,6 +60,8 @@ def test_the_readmes_commands() -> None:
 
 
 def test_the_readmes_layout_is_the_top_level() -> None:
-    listed = {Path(name).parts[0] for name in re.findall(r"`([^`]+)`", README.split("## Layout")[1])}
+    listed = {
+        Path(name).parts[0] for name in re.findall(r"`([^`]+)`", README.split("## Layout")[1])
+    }
     standing = {path.name for path in ROOT.iterdir() if not path.name.startswith((".", "_"))}
     assert standing - {"README.md", "pyproject.toml"} <= listed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,19 @@ class TestSaveAndLoad:
             BPETokenizer().save(path)
         assert path.read_bytes() == before
         assert list(tmp_path.iterdir()) == [path]
+
+    def test_permissions_stay(self, tmp_path: Path) -> None:
+        path = tmp_path / ("n" * 250)
+        trained().save(path)
+        path.chmod(0o640)
+        trained().save(path)
+        assert path.stat().st_mode & 0o777 == 0o640
+
+    def test_many_may_save_at_once(self, tmp_path: Path) -> None:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(trained().save, [tmp_path / "t.json"] * 100))
+        assert state(BPETokenizer().load(tmp_path / "t.json")) == state(trained())
+        assert len(list(tmp_path.iterdir())) == 1
 
     def test_a_link_stays_a_link(self, tmp_path: Path) -> None:
         (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
@@ -248,14 +262,19 @@ class TestExports:
         assert [token["id"] for token in content["added_tokens"]] == [280, 281, 5000]
 
     @pytest.mark.parametrize(
-        ("name", "fault"),
-        [("at", "spelled like token 256"), ("a", "spelled like token 97"), ("éé", "as bytes")],
+        ("special", "fault"),
+        [
+            ({"at": 300}, "spelled like token 256"),
+            ({"a": 300}, "spelled like token 97"),
+            ({"éé": 300}, "as bytes"),
+            ({"<|end|>": 2**32}, "the id 4294967296 .* is too large"),
+        ],
     )
     def test_a_special_token_that_it_would_confuse_is_refused(
-        self, tmp_path: Path, name: str, fault: str
+        self, tmp_path: Path, special: dict[str, int], fault: str
     ) -> None:
         tokenizer = BPETokenizer().train("cat cat", 300)
-        tokenizer.register_special_tokens([name])
+        tokenizer.register_special_tokens(special)
         with pytest.raises(ValueError, match=fault):
             tokenizer.to_huggingface(tmp_path / "tokenizer.json")
         assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+import warnings
 from itertools import pairwise
 from typing import Any
 
@@ -97,6 +98,9 @@ def test_what_does_not_match_is_a_piece_of_its_own() -> None:
         (r"\p{Lo}+", "abc", "abc"),
         (r"\p{Co}+", "a\U0010ffff\U0010fffdb", "a\U0010ffff|\U0010fffd|b"),
         (r"\p{Cn}", "a\U0010ffffb", "a|\U0010ffff|b"),
+        (r"(?i:a(?-i:\p{Lu}))|(?i:b)\p{Ll}", "AAaaBbBB", "AA|a|aB|bBB"),
+        (r"[\p{N}&&~~x]+", "a&~1xb", "a|&~1x|b"),
+        (r"(?i:[\s\\p]+)", "aP \\b", "a|P \\|b"),
     ],
 )
 def test_patterns_of_ones_own(pattern: str, text: str, expected: str) -> None:
@@ -130,12 +134,22 @@ def test_a_property_is_its_general_category(name: str) -> None:
         ("(?x) a # [", "verbose patterns are not supported"),
         ("(?ix: a)", "verbose patterns are not supported"),
         ("[[:alpha:]]", "POSIX classes are not supported"),
+        (r"(?i)a|\p{L}", r"\p{L} under (?i) is not supported"),
+        (r"(?i:a(b)[x\P{L}])", r"[x\P{L}] under (?i) is not supported"),
+        (r"(?-i:a)|(?si:(?-s:\p{L}))", r"\p{L} under (?i) is not supported"),
+        ("\ud800", "surrogates not allowed"),
         ("\\", "bad escape"),
     ],
 )
 def test_an_invalid_pattern_is_refused(pattern: str, fault: str) -> None:
     with pytest.raises(ValueError, match=re.escape(fault)):
         BPETokenizer(pattern)
+
+
+def test_no_pattern_warns() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pieces(r"[\p{L}&&||~~[a]+", "x&y") == ["x&y"]
 
 
 def test_a_pattern_is_a_string() -> None:

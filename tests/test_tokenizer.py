@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
@@ -20,12 +21,12 @@ from strategies import some_text
 
 PATTERNS = [GPT2_SPLIT_PATTERN, GPT4_SPLIT_PATTERN, DIGIT_SPLIT_PATTERN, None]
 SPECIAL = ["<|end|>", "<|end|>!", "a<|", "한"]
-CORPUS = "the cat sat on the mat, the rat that sat; 'tis 12345 and 1234 한글 한국\n\n  x  y\n" * 3
+SPACES = " \n a  b   c\n\n  1   1\r\n \r\n  \t\t x \n\n\n    y"
+CORPUS = f"the cat sat on the mat, the rat that sat; 'tis 12345 and 1234 한글 한국{SPACES}\n" * 3
 
 patterns = st.sampled_from(PATTERNS)
-special_text = st.lists(
-    st.sampled_from([*SPECIAL, "<|", "end", "|>", "!", "a", " the", "  ", "\n", "'ll", "1234", "é"])
-).map("".join)
+parts = [*SPECIAL, "<|", "end", "|>", "!", "a", " the", " ", "  ", "\n", "\r", "'ll", "1234", "é"]
+special_text = st.lists(st.sampled_from(parts)).map("".join)
 
 
 def trained(pattern: str | None = GPT4_SPLIT_PATTERN, special: Any = ()) -> BPETokenizer:
@@ -180,6 +181,7 @@ class TestSpecialTokens:
             ("<|x|>", TypeError, "not one string"),
             (["x", 5], TypeError, "a special token must be str, not int"),
             ({"x": "y"}, TypeError, "the id of 'x' must be int, not str"),
+            ({"x": None}, TypeError, "the id of 'x' must be int, not NoneType"),
             (["x", "\ud800"], UnicodeEncodeError, "surrogates not allowed"),
         ],
     )
@@ -194,6 +196,13 @@ class TestSpecialTokens:
         assert tokenizer.vocab == vocab
         tokenizer.register_special_tokens(["x"])
         assert tokenizer.special_tokens["x"] == 257
+
+    def test_a_shallow_copy_goes_its_own_way(self) -> None:
+        tokenizer = BPETokenizer(special_tokens=["<|end|>"])
+        vocab = dict(tokenizer.vocab)
+        copy.copy(tokenizer).register_special_tokens({"<|x|>": 300})
+        assert tokenizer.vocab == vocab
+        assert tokenizer.train(CORPUS, 301).special_tokens == {"<|end|>": 301}
 
     def test_the_leftmost_then_the_longest_wins(self) -> None:
         tokenizer = BPETokenizer(special_tokens={"ab": 300, "abc": 301, "bcd": 302, "b": 303})
@@ -308,8 +317,13 @@ class TestEncoding:
 
 
 class TestStreams:
-    @settings(max_examples=300)
-    @given(special_text | some_text, patterns, st.lists(st.integers(0, 60)), st.integers(1, 9))
+    @settings(max_examples=400)
+    @given(
+        special_text | some_text | st.text("x 1!'l\n"),
+        patterns,
+        st.lists(st.integers(0, 60)),
+        st.integers(1, 9),
+    )
     @example("<|end|>!a<| the", GPT2_SPLIT_PATTERN, [8, 14], 1)  # held text shorter than a name
     def test_wherever_the_cuts_fall(
         self, text: str, pattern: str | None, cuts: list[int], at_least: int
@@ -320,6 +334,11 @@ class TestStreams:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bpe, "_STREAM_CHUNK", at_least)
             assert list(tokenizer.encode_iterable(chunks)) == tokenizer.encode(text)
+
+    def test_white_space_before_what_is_held_back(self) -> None:
+        tokenizer = BPETokenizer().train(["  ", "  "], 257)
+        text = "x!" * (bpe._STREAM_CHUNK // 2 - 2) + "  1a"
+        assert list(tokenizer.encode_iterable([text])) == tokenizer.encode(text)
 
     @pytest.mark.parametrize("pattern", PATTERNS)
     def test_character_by_character(
