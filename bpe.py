@@ -34,7 +34,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
-from itertools import accumulate, chain, count, groupby, islice, pairwise
+from itertools import chain, count, groupby, islice, pairwise
 from math import ceil, isqrt
 from operator import add, itemgetter
 from pathlib import Path
@@ -150,6 +150,7 @@ def count_pairs(ids: Iterable[int], counts: dict[Pair, int] | None = None) -> di
     """
     ids = _integers(ids, "ids")
     counts = {} if counts is None else counts
+    _require(counts, dict, "counts")
     for pair in pairwise(ids):
         counts[pair] = counts.get(pair, 0) + 1
     return counts
@@ -167,7 +168,8 @@ def merge(ids: Iterable[int], pair: Pair, new_id: int) -> list[int]:
     [300, 5]
     """
     ids = _integers(ids, "ids")
-    [((first, second), new_id)] = _rules([(pair, new_id)])
+    first, second = _integers(pair, "pair")
+    _require(new_id, int, "new_id")
     merged = []
     position = 0
     while position < len(ids):
@@ -211,9 +213,10 @@ def encode(text: str, merges: Iterable[Rule]) -> list[int]:
     """
     rules = _rules(merges)
     ids = to_ids(text)
-    if all(0 <= token <= _LARGEST_ID for (a, b), new_id in rules for token in (a, b, new_id)):
-        return _Applier(rules).encode(bytes(ids))
-    for pair, new_id in rules:  # an id that no character stands for
+    applier = _applier(tuple(rules))
+    if applier is not None:
+        return applier.encode(bytes(ids))
+    for pair, new_id in rules:
         ids = merge(ids, pair, new_id)
     return ids
 
@@ -266,13 +269,21 @@ def vocab_curve(text: str, sizes: Iterable[int]) -> list[tuple[int, int]]:
     return [(size, token_counts[min(max(size - 256, 0), len(token_counts) - 1)]) for size in sizes]
 
 
+@lru_cache(maxsize=4)
+def _applier(rules: tuple[Rule, ...]) -> _Applier | None:
+    """Return what applies `rules` fast, unless an id has no character to stand for it."""
+    ids = [0, *chain.from_iterable((first, second, new_id) for (first, second), new_id in rules)]
+    return _Applier(rules) if min(ids) == 0 and max(ids) <= _LARGEST_ID else None
+
+
 def _check_cycles(halves: dict[int, Pair]) -> None:
     if all(max(pair) < token for token, pair in halves.items()):
         return  # every step goes down: no cycle is possible
     try:
         TopologicalSorter(halves).prepare()
     except CycleError as cycle:
-        path = " -> ".join(map(str, cycle.args[1]))
+        first, *others = map(str, cycle.args[1])
+        path = " -> ".join([first, *others[:4], *["..."] * (len(others) > 4)])
         raise ValueError(f"the rules go round in a circle: {path}") from None
 
 
@@ -296,14 +307,14 @@ def _integers(values: Iterable[int], name: str) -> list[int]:
 
 
 def _rules(merges: Iterable[Rule]) -> list[Rule]:
-    rules = _list(merges, "merges", "rules")
-    for number, rule in enumerate(rules):
-        try:
-            (first, second), new_id = rule
-        except (TypeError, ValueError):
-            message = f"rule {number} must be ((first, second), new_id), not {rule!r}"
-            raise TypeError(message) from None
-        rules[number] = (first, second), new_id
+    rules: list[Rule] = []
+    given = _list(merges, "merges", "rules")
+    try:
+        rules.extend(((first, second), new_id) for (first, second), new_id in given)
+    except (TypeError, ValueError):
+        number = len(rules)
+        message = f"rule {number} must be ((first, second), new_id), not {given[number]!r}"
+        raise TypeError(message) from None
     _integers(chain.from_iterable((a, b, new_id) for (a, b), new_id in rules), "the ids of rules")
     return rules
 
@@ -403,16 +414,17 @@ class _Applier:
     in which each id stands for one byte string. Then two tokens become neighbours at one
     rank only, and the first rule after it that has this pair is the one that applies.
 
-    It also cuts long text in halves (and these likewise). That is exact because a token's
-    bytes are then merged in any text just as they are alone, no merge ever crossing their
-    borders, so that whether two tokens can be neighbours in an encoding depends on these
-    two alone.
+    Long text is encoded piece by piece. That is exact because a token's bytes are merged
+    in any text just as they are alone, no merge ever crossing their borders, so that
+    whether two tokens can be neighbours in an encoding depends on these two alone.
 
-    Other rules (an id that is made twice, or is a byte) are simply applied one by one.
+    Other rules (an id that is made twice, or is a byte) are simply applied one by one, and
+    so are rules that are fewer than the text has bytes: for a few, this is the fastest.
     """
 
-    LONGEST_PIECE = 2048  # in bytes: one Python step a rule pays for about this much text
-    REACH = 8  # tokens on either side of a cut that are encoded anew at first
+    PIECE = 2048  # bytes: about as much text as one Python step for each rule in it pays for
+    FEW_RULES = 2000
+    REACH = 8  # tokens on either side of a border that are encoded anew at first
 
     def __init__(self, rules: Iterable[Rule], one_spelling: bool = False) -> None:
         """Take `rules`; with `one_spelling`, rules for the same id spell the same bytes."""
@@ -432,15 +444,21 @@ class _Applier:
         return list(map(ord, self._apply(data.decode("latin-1"))))
 
     def _apply(self, text: str) -> str:
-        if self.in_order:
+        if self.in_order or len(self.rules) < min(self.FEW_RULES, len(text)):
             for pair, token in self.rules:
                 text = text.replace(pair, token)
             return text
-        if len(text) <= self.LONGEST_PIECE:
-            return self._apply_by_rank(text)
-        middle = len(text) // 2
-        left, right = self._apply(text[:middle]), self._apply(text[middle:])
-        return self._join(text, middle, left, right)
+        joined = [""]
+        position, size = 0, self.PIECE
+        while position < len(text):
+            stop = min(position + size, len(text))
+            piece = self._apply_by_rank(text[position:stop])
+            window_size = self._join(joined, piece, text, position, stop)
+            if window_size:
+                position, size = stop, max(self.PIECE, window_size)
+            else:
+                size *= 4
+        return "".join(joined)
 
     def _apply_by_rank(self, piece: str) -> str:
         rules, ranks = self.rules, self.ranks
@@ -456,23 +474,32 @@ class _Applier:
                         heappush(queue, ranks[neighbours])
         return piece
 
-    def _join(self, text: str, middle: int, left: str, right: str) -> str:
-        """Join the encodings of both sides of `middle`, encoding anew what is around it.
+    def _join(self, left: list[str], right: str, text: str, middle: int, stop: int) -> int:
+        """Append `right`, the encoding of `text[middle:stop]`, to `left`, that of all before.
 
-        The window grows on each side until the token at its end is the one that stood
-        there before. Then each two neighbours in the result were neighbours in some
-        encoding.
+        What is around the border is encoded anew, in a window that grows on each side until
+        the token at its end is the one that stood there before. Then each two neighbours in
+        the result were neighbours in some encoding.
+
+        Return how many bytes the window took (the next piece should be as long, so that time
+        stays proportional to the text), or 0 if it needs text from after `stop`.
         """
         left_reach = right_reach = self.REACH
         while True:
-            end_of_left, start_of_right = left[-left_reach:], right[:right_reach]
-            start = middle - sum(map(self.lengths.__getitem__, end_of_left))
-            stop = middle + sum(map(self.lengths.__getitem__, start_of_right))
-            window = self._apply_by_rank(text[start:stop])
-            same_start = start == 0 or window[0] == end_of_left[0]
-            same_stop = stop == len(text) or window[-1] == start_of_right[-1]
+            while left_reach > len(left[-1]) and len(left) > 1:
+                left[-2:] = [left[-2] + left[-1]]
+            end_of_left, start_of_right = left[-1][-left_reach:], right[:right_reach]
+            window_start = middle - sum(map(self.lengths.__getitem__, end_of_left))
+            window_stop = middle + sum(map(self.lengths.__getitem__, start_of_right))
+            window = self._apply_by_rank(text[window_start:window_stop])
+            same_start = window_start == 0 or window[0] == end_of_left[0]
+            same_stop = window_stop == len(text) or window[-1] == start_of_right[-1]
             if same_start and same_stop:
-                return left[:-left_reach] + window + right[right_reach:]
+                left[-1] = left[-1][:-left_reach] + window
+                left.append(right[right_reach:])
+                return window_stop - window_start
+            if window_stop == stop and not same_stop:
+                return 0
             left_reach *= 1 if same_start else 4
             right_reach *= 1 if same_stop else 4
 
@@ -1294,10 +1321,11 @@ class ByteTokenizer:
     """
 
     def __init__(self, token_alphabet: Iterable[bytes]) -> None:
-        self.token_alphabet = list(token_alphabet)
+        self.token_alphabet = _list(token_alphabet, "token_alphabet", "bytes")
         _check_alphabet(self.token_alphabet)
         self.token_to_id = {token: i for i, token in enumerate(self.token_alphabet)}
         self._vocab = dict(enumerate(self.token_alphabet))
+        self._lengths = set(map(len, self.token_alphabet))
         # At a token's turn only one of its splits can be in a text: the one to which the
         # turns before bring its bytes, wherever they are. So its pairs may be rules that
         # come one after the other.
@@ -1360,12 +1388,13 @@ class ByteTokenizer:
         Text that fits is counted exactly. Of longer text, chunks are tokenized: one at a
         random place in each of as many equal stretches, so that every part of an uneven
         document is met. Many small chunks follow such a document better than few large
-        ones, so a chunk is about as long as there are chunks to have, up to 96 bytes.
+        ones, so a chunk is about as long as there are chunks to have, up to 96 bytes, and
+        longer only where tokens are so long that a chunk would hold few of them.
 
         A cut breaks a token and may disturb the next one, which would bias small chunks.
-        So a chunk has a margin at both ends, and only tokens that start in the core
-        between them count: every byte can be a core's, and a token starts at one byte
-        whether it is long or short. Two tokens of the length met last make a margin.
+        So a chunk has a margin at both ends, two tokens wide as they were met last, and only
+        what lies in the core between them counts. A token on the core's edge counts by the
+        share of it that lies inside: that favours neither long tokens nor short ones.
 
         All randomness comes from `rng`. A `sample_size` below 1 is a `ValueError`.
 
@@ -1375,33 +1404,45 @@ class ByteTokenizer:
         """
         _require(text, bytes, "text")
         _require(sample_size, int, "sample_size")
+        _require(rng, random.Random, "rng")
         if sample_size < 1:
             raise ValueError(f"sample_size is {sample_size}, but must be at least 1")
         if len(text) <= sample_size:
             return len(self.tokenize(text))
-        chunk_count = sample_size // min(96, isqrt(2 * sample_size))
-        chunk_size = sample_size // chunk_count
-        stretch = len(text) / chunk_count
-        margin = widest_margin = chunk_size // 5
-        estimate = 0.0
-        for number in range(chunk_count):
-            core = chunk_size - 2 * margin
-            start = int(number * stretch + rng.random() * (stretch - core))
+        usual_size = min(96, isqrt(2 * sample_size))
+        token_length = usual_size / 8  # in bytes, as met last
+        estimate, done, left = 0.0, 0, sample_size
+        while done < len(text):
+            chunk_count = max(left // max(usual_size, ceil(8 * token_length)), 1)
+            size, stretch = left // chunk_count, (len(text) - done) // chunk_count
+            margin = min(ceil(2 * token_length), size // 5)
+            core = min(size - 2 * margin, stretch)
+            start = done + rng.randrange(stretch - core + 1)
             chunk_start = max(start - margin, 0)
             chunk = text[chunk_start : start + core + margin]
             ids = self.tokenize(chunk)
-            lengths = [len(self.token_alphabet[token]) for token in ids]
-            token_starts = accumulate(lengths, initial=chunk_start)
-            counted = sum(start <= position < start + core for position in list(token_starts)[:-1])
-            estimate += counted / core * stretch
-            margin = min(widest_margin, ceil(2 * len(chunk) / len(ids)))
+            counted = self._tokens_between(ids, start - chunk_start, core)
+            estimate += counted * stretch / core
+            token_length = len(chunk) / len(ids)
+            done += stretch
+            left -= size
         return max(round(estimate), 1)
+
+    def _tokens_between(self, ids: Iterable[int], start: int, length: int) -> float:
+        """Return how many tokens lie in `length` bytes from `start`, in parts of tokens too."""
+        counted, position = 0.0, 0
+        for token in ids:
+            size = len(self.token_alphabet[token])
+            inside = min(position + size, start + length) - max(position, start)
+            counted += max(inside, 0) / size
+            position += size
+        return counted
 
     def _splits(self, token: int) -> list[Pair]:
         """Return the pairs of ids whose bytes, joined, are those of `token`."""
-        data = self.token_alphabet[token]
-        ids = self.token_to_id
-        halves = ((data[:cut], data[cut:]) for cut in range(1, len(data)))
+        data, ids = self.token_alphabet[token], self.token_to_id
+        cuts = min(range(1, len(data)), self._lengths, key=len)  # for tokens of any length
+        halves = ((data[:cut], data[cut:]) for cut in cuts)
         return [(ids[left], ids[right]) for left, right in halves if left in ids and right in ids]
 
 

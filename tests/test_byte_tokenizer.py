@@ -25,13 +25,16 @@ def learned_alphabet(text: str, size: int) -> list[bytes]:
 
 
 class TestTokenize:
-    @settings(max_examples=500)
-    @given(token_alphabets(), small_bytes)
-    def test_it_is_the_definition(self, alphabet: list[bytes], text: bytes) -> None:
+    @pytest.mark.parametrize("few_rules", [0, bpe._Applier.FEW_RULES])
+    @settings(max_examples=300)
+    @given(alphabet=token_alphabets(), text=small_bytes)
+    def test_it_is_the_definition(self, few_rules: int, alphabet: list[bytes], text: bytes) -> None:
         tokenizer = ByteTokenizer(alphabet)
         wanted = reference.alphabet_tokenize(alphabet, text)
         assert tokenizer.slow_tokenize(text) == wanted
-        assert tokenizer.tokenize(text) == wanted
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bpe._Applier, "FEW_RULES", few_rules)
+            assert tokenizer.tokenize(text) == wanted
         assert tokenizer.decode(wanted) == text
 
     @settings(max_examples=500)
@@ -40,7 +43,8 @@ class TestTokenize:
         self, alphabet: list[bytes], text: bytes, longest: int, reach: int
     ) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bpe._Applier, "LONGEST_PIECE", longest)
+            patch.setattr(bpe._Applier, "FEW_RULES", 0)
+            patch.setattr(bpe._Applier, "PIECE", longest)
             patch.setattr(bpe._Applier, "REACH", reach)
             wanted = reference.alphabet_tokenize(alphabet, text)
             assert ByteTokenizer(alphabet).tokenize(text) == wanted
@@ -68,13 +72,19 @@ class TestTokenize:
         assert tokenizer.tokenize(b"ababcabd") == [256, 256, 99, 256, 100]
         assert tokenizer.tokenize(b"c") == [99]
 
+    @pytest.mark.parametrize("few_rules", [0, bpe._Applier.FEW_RULES])
     @pytest.mark.parametrize("length", [0, 1, 2, 3, 4095, 4096, 4097, 9999])
-    def test_equal_bytes(self, length: int) -> None:
+    def test_equal_bytes(
+        self, length: int, few_rules: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bpe._Applier, "FEW_RULES", few_rules)
         alphabet = [*SINGLE_BYTES, b"aa", b"aaa", b"a" * 4, b"a" * 7, b"a" * 64, b"a" * 8]
         text = b"a" * length
         assert ByteTokenizer(alphabet).tokenize(text) == reference.alphabet_tokenize(alphabet, text)
 
-    def test_long_text(self) -> None:
+    @pytest.mark.parametrize("few_rules", [0, bpe._Applier.FEW_RULES])
+    def test_long_text(self, few_rules: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bpe._Applier, "FEW_RULES", few_rules)
         alphabet = learned_alphabet(bpe.SAMPLE_KO + bpe.SAMPLE_EN, 450)
         random.Random(2).shuffle(tail := alphabet[256:])
         alphabet[256:] = tail
@@ -147,6 +157,30 @@ class TestEstimate:
         assert abs(sum(errors)) / 40 < 0.01
         assert (sum(error**2 for error in errors) / 40) ** 0.5 < 0.03
 
+    @pytest.mark.parametrize("longest", [16, 128])
+    def test_on_a_run_of_one_byte(self, longest: int) -> None:
+        """Its tokens all begin at the same places of a chunk, and may be longer than one."""
+        runs = [b"a" * 2**power for power in range(1, longest.bit_length())]
+        tokenizer = ByteTokenizer([*SINGLE_BYTES, *runs])
+        text = b"a" * 300_000
+        exact = len(tokenizer.tokenize(text))
+        for seed in range(5):
+            estimate = tokenizer.estimate_token_count(text, 20_000, random.Random(seed))
+            assert abs(estimate - exact) <= 0.1 * exact
+
+    def test_every_byte_may_be_looked_at(self) -> None:
+        read: set[int] = set()
+
+        class Recording(ByteTokenizer):
+            def tokenize(self, text: bytes) -> list[int]:
+                read.update(text)
+                return super().tokenize(text)
+
+        recording = Recording(SINGLE_BYTES)
+        for seed in range(200):
+            recording.estimate_token_count(bytes(range(10)), 1, random.Random(seed))
+        assert read == set(range(10))
+
     def text_of(self, size: int) -> bytes:
         sentences = bpe.SAMPLE_EN.split(". ")
         rng = random.Random(size)
@@ -168,7 +202,8 @@ class TestRefusals:
             ([*SINGLE_BYTES, b"ab", b""], ValueError, "token 257 is empty"),
             ([*SINGLE_BYTES, "ab"], TypeError, "token 256 must be bytes, not str"),
             ([*SINGLE_BYTES, None], TypeError, "token 256 must be bytes, not NoneType"),
-            ("abc", TypeError, "token 0 must be bytes, not str"),
+            ("abc", TypeError, "token_alphabet must be a list of bytes, not str"),
+            (None, TypeError, "token_alphabet must be a list of bytes, not NoneType"),
         ],
     )
     def test_an_alphabet(self, alphabet: Any, error: type[Exception], message: str) -> None:
@@ -197,6 +232,8 @@ class TestRefusals:
             tokenizer.estimate_token_count(wrong, 5, random.Random(1))
         with pytest.raises(TypeError, match="sample_size must be int, not float"):
             tokenizer.estimate_token_count(b"abc", 2.0, random.Random(1))  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="rng must be Random, not int"):
+            tokenizer.estimate_token_count(b"abc", 5, 1)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="ids must be a list of integers, not str"):
             tokenizer.decode(wrong)
 

@@ -124,10 +124,15 @@ class TestTrain:
 
 
 class TestEncode:
-    @settings(max_examples=500)
-    @given(small_text, rule_lists(near_ids))
-    def test_any_rules_are_applied_once_and_in_order(self, text: str, rules: list[Rule]) -> None:
-        assert encode(text, rules) == reference.encode(text, rules)
+    @pytest.mark.parametrize("few_rules", [0, bpe._Applier.FEW_RULES])
+    @settings(max_examples=300)
+    @given(text=small_text, rules=rule_lists(near_ids) | well_formed_rules())
+    def test_any_rules_are_applied_once_and_in_order(
+        self, few_rules: int, text: str, rules: list[Rule]
+    ) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bpe._Applier, "FEW_RULES", few_rules)
+            assert encode(text, rules) == reference.encode(text, rules)
 
     @given(small_text, rule_lists(wild_ids))
     def test_ids_may_be_negative_or_huge(self, text: str, rules: list[Rule]) -> None:
@@ -139,11 +144,14 @@ class TestEncode:
         self, text: str, rules: list[Rule], longest: int, reach: int
     ) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bpe._Applier, "LONGEST_PIECE", longest)
+            patch.setattr(bpe._Applier, "FEW_RULES", 0)
+            patch.setattr(bpe._Applier, "PIECE", longest)
             patch.setattr(bpe._Applier, "REACH", reach)
             assert encode(text, rules) == reference.encode(text, rules)
 
-    def test_long_text_as_it_comes(self) -> None:
+    @pytest.mark.parametrize("few_rules", [0, bpe._Applier.FEW_RULES])
+    def test_long_text_as_it_comes(self, few_rules: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bpe._Applier, "FEW_RULES", few_rules)
         text = "".join(random.Random(3).choices("ab c", k=9000)) + "a" * 9000
         rules = train(text, 400)
         assert encode(text, rules) == reference.encode(text, rules)
@@ -188,6 +196,9 @@ class TestDecode:
             decode(ids, rules)
         with pytest.raises(ValueError, match="circle: 256 -> 256"):
             decode(ids, [((256, 97), 256)])
+        long_way_round = [((97, 256 + (i + 1) % 9), 256 + i) for i in range(9)]
+        with pytest.raises(ValueError, match=r"circle: (\d+ -> ){5}\.\.\.$"):
+            decode(ids, long_way_round)
 
     @pytest.mark.parametrize("unknown", [-1, 257, 10**25])
     def test_an_unknown_id_is_named(self, unknown: int) -> None:
@@ -242,7 +253,9 @@ WRONG_TYPES = [
     (lambda: untyped.from_ids([97, 98.0]), "ids must be integers, but one is float"),
     (lambda: untyped.count_pairs("abc"), "ids must be a list of integers, not str"),
     (lambda: untyped.merge("abc", (97, 98), 256), "ids must be a list of integers, not str"),
-    (lambda: untyped.merge([97], 97, 256), "must be"),
+    (lambda: untyped.count_pairs([97], 5), "counts must be dict, not int"),
+    (lambda: untyped.merge([97], 97, 256), "pair must be a list of integers, not int"),
+    (lambda: untyped.merge([97], (97, 97), None), "new_id must be int, not NoneType"),
     (lambda: untyped.decode("abc", []), "ids must be a list of integers, not str"),
     (lambda: untyped.decode([97], [97]), "rule 0 must be"),
 ]
