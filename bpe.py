@@ -422,7 +422,7 @@ class _Applier:
     so are rules that are fewer than the text has bytes: for a few, this is the fastest.
     """
 
-    PIECE = 2048  # bytes: about as much text as one Python step for each rule in it pays for
+    PIECE = 2048  # bytes; shorter pieces take more Python steps, longer ones longer scans
     FEW_RULES = 2000
     REACH = 8  # tokens on either side of a border that are encoded anew at first
 
@@ -448,8 +448,8 @@ class _Applier:
             for pair, token in self.rules:
                 text = text.replace(pair, token)
             return text
-        joined = [""]
-        position, size = 0, self.PIECE
+        joined = [self._apply_by_rank(text[: self.PIECE])]
+        position = size = self.PIECE
         while position < len(text):
             stop = min(position + size, len(text))
             piece = self._apply_by_rank(text[position:stop])
