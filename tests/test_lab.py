@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bpe
@@ -127,6 +127,8 @@ class TestEncode:
     @pytest.mark.parametrize("few_rules", [0, bpe._Applier.FEW_RULES])
     @settings(max_examples=300)
     @given(text=small_text, rules=rule_lists(near_ids) | well_formed_rules())
+    @example(text="abb", rules=[((97, 98), 97)])  # makes its own pair again, but has had its turn
+    @example(text="abbab", rules=[((97, 98), 256), ((98, 97), 256), ((256, 256), 257)])
     def test_any_rules_are_applied_once_and_in_order(
         self, few_rules: int, text: str, rules: list[Rule]
     ) -> None:
@@ -140,6 +142,8 @@ class TestEncode:
 
     @settings(max_examples=500)
     @given(small_text, well_formed_rules(), st.integers(1, 7), st.integers(1, 3))
+    @example("aababbbaaabbba", [((98, 98), 256), ((256, 97), 257)], 1, 2)
+    @example("a" * 60, [((97, 97), 256), ((256, 256), 257), ((257, 257), 258)], 2, 1)
     def test_cutting_long_text_changes_nothing(
         self, text: str, rules: list[Rule], longest: int, reach: int
     ) -> None:
