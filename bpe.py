@@ -452,12 +452,8 @@ class _Applier:
         position = size = self.PIECE
         while position < len(text):
             stop = min(position + size, len(text))
-            piece = self._apply_by_rank(text[position:stop])
-            window_size = self._join(joined, piece, text, position, stop)
-            if window_size:
-                position, size = stop, max(self.PIECE, window_size)
-            else:
-                size *= 4
+            window_size = self._join(joined, text, position, stop)
+            position, size = stop, max(self.PIECE, window_size)
         return "".join(joined)
 
     def _apply_by_rank(self, piece: str) -> str:
@@ -474,16 +470,17 @@ class _Applier:
                         heappush(queue, ranks[neighbours])
         return piece
 
-    def _join(self, left: list[str], right: str, text: str, middle: int, stop: int) -> int:
-        """Append `right`, the encoding of `text[middle:stop]`, to `left`, that of all before.
+    def _join(self, left: list[str], text: str, middle: int, stop: int) -> int:
+        """Append the encoding of `text[middle:stop]` to `left`, that of all before.
 
         What is around the border is encoded anew, in a window that grows on each side until
         the token at its end is the one that stood there before. Then each two neighbours in
         the result were neighbours in some encoding.
 
-        Return how many bytes the window took (the next piece should be as long, so that time
-        stays proportional to the text), or 0 if it needs text from after `stop`.
+        Return how many bytes the window took: the next piece should be as long, so that time
+        stays proportional to the text.
         """
+        right = self._apply_by_rank(text[middle:stop])
         left_reach = right_reach = self.REACH
         while True:
             while left_reach > len(left[-1]) and len(left) > 1:
@@ -493,13 +490,11 @@ class _Applier:
             window_stop = middle + sum(map(self.lengths.__getitem__, start_of_right))
             window = self._apply_by_rank(text[window_start:window_stop])
             same_start = window_start == 0 or window[0] == end_of_left[0]
-            same_stop = window_stop == len(text) or window[-1] == start_of_right[-1]
+            same_stop = window_stop == stop or window[-1] == start_of_right[-1]
             if same_start and same_stop:
                 left[-1] = left[-1][:-left_reach] + window
                 left.append(right[right_reach:])
                 return window_stop - window_start
-            if window_stop == stop and not same_stop:
-                return 0
             left_reach *= 1 if same_start else 4
             right_reach *= 1 if same_stop else 4
 
