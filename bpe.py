@@ -33,8 +33,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from graphlib import CycleError, TopologicalSorter
-from heapq import heapify, heappop, heappush
-from itertools import chain, count, groupby, islice, pairwise
+from heapq import heapify, heappop, heappush, nlargest
+from itertools import chain, count, groupby, pairwise
 from math import ceil, isqrt
 from operator import add, itemgetter
 from pathlib import Path
@@ -360,6 +360,11 @@ class _Learner:
                 raise ValueError(f"a vocabulary holds at most {_LARGEST_ID + 1} tokens")
             self._merge_everywhere(pair, chr(new_id))
             yield (ord(pair[0]), ord(pair[1])), new_id
+
+    def encodings(self) -> Iterator[tuple[int, ...]]:
+        """Yield the token ids that each word has become."""
+        for word in self.words:
+            yield tuple(map(ord, word))
 
     def _most_frequent_pair(self) -> str | None:
         """Return the pair with the highest count, the smallest of several, if any is left."""
@@ -788,7 +793,7 @@ class BPETokenizer:
             if progress is not None:
                 progress(len(learned), vocab_size - 256)
         self._set_merges(learned)
-        self._encoded.seed(self.vocab, self.merges.values())
+        self._encoded.seed(words, learner.encodings())
         return self
 
     def pretokenize(self, text: str) -> list[str]:
@@ -1197,18 +1202,12 @@ class _EncodedPieces(dict[str, tuple[int, ...]]):
             self[piece] = ids
         return ids
 
-    def seed(self, vocab: Mapping[int, bytes], learned: Iterable[int]) -> None:
-        """Enter the tokens that training gave: the bytes of each are encoded as that token.
-
-        They stood in the text as this token, and are merged alone as they were there.
-        """
-        for token in islice(learned, self.LIMIT // 2):
-            try:
-                piece = vocab[token].decode("utf-8")
-            except UnicodeDecodeError:
-                continue  # not whole characters: no piece is spelled like that
-            if len(piece) <= self.LONGEST:
-                self[piece] = (token,)
+    def seed(self, counts: Mapping[str, int], encodings: Iterable[tuple[int, ...]]) -> None:
+        """Enter the words met most often in a training, which has left them encoded."""
+        words = zip(counts, counts.values(), encodings, strict=True)
+        for word, _, ids in nlargest(self.LIMIT // 2, words, key=itemgetter(1)):
+            if len(word) <= self.LONGEST:
+                self[word] = ids
 
 
 @lru_cache(maxsize=64)
