@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import bpe
+import common
+import compare
 
 ROOT = Path(bpe.__file__).parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -43,6 +45,26 @@ def test_the_readmes_report_table_is_the_reports() -> None:
     assert curve in README
     rules = f"{report['shared_rules']} and {report['en_only_rules']} rules"
     assert rules in re.sub(r"\s+", " ", README)
+
+
+def test_the_readmes_vocabulary_table_is_what_compare_prints() -> None:
+    if common.python_name() not in README:
+        pytest.skip("the README's table was made from the sources of another Python")
+    training, held_out = common.corpus_halves()
+    learned = common.standard_library_text(compare.LEARNED_SIZE, compare.HELD_OUT_FILE)
+    pairs = compare.train_pairs([training, learned])
+    printed = compare.count_table(pairs, compare.held_out_texts(held_out)).rows
+    shown = table("What vocabulary size buys")[2:]
+    assert shown == [row[:6] for row in printed]
+    if common.peer("tokenizers"):  # "needs the same number of tokens in every row"
+        assert [row[3:6] for row in printed] == [row[6:9] for row in printed]
+    chart = re.findall(r"^    line \[(.*)\]$", README, re.MULTILINE)
+    by_text = [", ".join(row[4] for row in shown[start::4]) for start in range(4)]
+    assert chart == by_text
+    for tokenizer, _ in pairs.values():
+        prose = common.corpus_section(held_out, "prose")
+        sentence = prose[: prose.index(".") + 1].replace("\n", " ")
+        assert f"\n{tokenizer.show(sentence, color=False)}\n" in README
 
 
 def table(section: str) -> list[list[str]]:

@@ -51,6 +51,7 @@ __all__ = [
     "standard_library_text",
     "tokens_of",
     "train_huggingface",
+    "train_rustbpe",
 ]
 
 # ---------------------------------------------------------------------------
@@ -59,6 +60,7 @@ __all__ = [
 
 CORPUS = Path(__file__).resolve().parents[1] / "data" / "tokenizer_corpus.txt"
 NOT_LIBRARY = {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"}
+MADE_BY_THE_BUILD = ("_sysconfigdata", "config-")  # these differ from machine to machine
 
 
 def standard_library_text(size: int, leave_out: str = "") -> str:
@@ -87,7 +89,9 @@ def _standard_library_files() -> list[tuple[str, Path]]:
     root = Path(sysconfig.get_path("stdlib"))
     paths = (path.relative_to(root) for path in root.rglob("*.py"))
     return sorted(
-        (path.as_posix(), root / path) for path in paths if not NOT_LIBRARY & {*path.parts}
+        (path.as_posix(), root / path)
+        for path in paths
+        if not NOT_LIBRARY & {*path.parts} and not path.parts[0].startswith(MADE_BY_THE_BUILD)
     )
 
 
@@ -211,12 +215,15 @@ def running(task: str) -> Iterator[None]:
 
 def size_text(size: int) -> str:
     """Return a number of bytes as one reads it: "500 KB", "4.7 MB"."""
-    return f"{size / 1e6:.3g} MB" if size >= 1e6 else f"{size / 1e3:.3g} KB"
+    return f"{size / 1e6:.3g} MB" if size >= 999_500 else f"{size / 1e3:.3g} KB"
 
 
 # ---------------------------------------------------------------------------
 # Peers: other tokenizers, if they are installed
 # ---------------------------------------------------------------------------
+
+
+PEERS = ("tiktoken", "tokenizers", "rustbpe")
 
 
 def peer(name: str) -> Any | None:
@@ -244,6 +251,12 @@ def train_huggingface(documents: Sequence[str], pattern: str, vocab_size: int) -
     return tokenizer
 
 
+def train_rustbpe(documents: Sequence[str], pattern: str, vocab_size: int) -> None:
+    """Train rustbpe, which must be installed, on the same."""
+    tokenizer = importlib.import_module("rustbpe").Tokenizer()
+    tokenizer.train_from_iterator(iter(documents), vocab_size, pattern=pattern)
+
+
 # ---------------------------------------------------------------------------
 # The command line, and the machine
 # ---------------------------------------------------------------------------
@@ -264,7 +277,7 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
 
 def machine_line() -> str:
     """Return what the numbers depend on: the processor, Python, and the peers' versions."""
-    peers = ", ".join(f"{name} {_version(name)}" for name in ("tiktoken", "tokenizers"))
+    peers = ", ".join(f"{name} {_version(name)}" for name in PEERS)
     return f"Measured on: {_processor_name()}, {os.cpu_count()} cores; {python_name()}; {peers}."
 
 

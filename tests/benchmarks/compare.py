@@ -32,6 +32,7 @@ from common import (
 )
 
 VOCABULARY_SIZES = (512, 2_048, 8_192)
+LEARNED_SIZE = 3_000_000  # characters of the standard library's sources
 HELD_OUT_FILE = "textwrap.py"
 COUNT_COLUMNS = {
     "vocabulary": ">",
@@ -137,7 +138,7 @@ def _bytes_text(text: str) -> str:
 
 def main() -> None:
     arguments = argument_parser(__doc__).parse_args()
-    learned_size, unseen_size = (250_000, 100_000) if arguments.quick else (3_000_000, 1_000_000)
+    learned_size, unseen_size = (250_000, 100_000) if arguments.quick else (LEARNED_SIZE, 1_000_000)
     training, held_out = corpus_halves()
     sources = standard_library_text(learned_size + unseen_size, leave_out=HELD_OUT_FILE)
     learned, unseen = sources[:learned_size], sources[learned_size:]

@@ -271,8 +271,8 @@ def main() -> None:
     alphabet = tokens_of(learned_rules(sample, 3_000 if arguments.quick else 10_256))
     documents = make_documents(100_000 if arguments.quick else 300_000)
     rows = measure(bpe.ByteTokenizer(alphabet), documents, seeds)
-    print(table_of(rows), machine_line(), sep="\n\n")
-    print(f"\n{len(alphabet):,} learned tokens; {seeds} seeds; {aims_text(rows)}")
+    source = f"{len(alphabet):,} learned tokens; {seeds} seeds for each row."
+    print(table_of(rows), source, machine_line(), aims_text(rows), sep="\n\n")
 
 
 if __name__ == "__main__":
