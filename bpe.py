@@ -5,8 +5,8 @@ looks for the pair of neighbouring tokens that occurs most often, makes it a new
 and starts over; what it leaves is a list of merge rules. Encoding replays the rules in
 that order, decoding takes every token apart into its bytes again.
 
-The lab (`to_ids` to `vocab_curve`) is the algorithm as one would write it by hand. Under
-it lies an engine with one idea: *a token is a character*. A sequence of token ids is
+The lab (`to_ids` to `vocab_curve`) has a function for each step. Under `train` and
+`encode` lies an engine with one idea: *a token is a character*. A sequence of token ids is
 kept as a `str` in which `chr(i)` stands for token `i`. Then merging a pair from the left
 is `str.replace`, and `str.split` at a pair shows all the neighbours that a merge changes:
 the interpreter's C loops do the work, and no Python step is spent on a token that stays
@@ -428,7 +428,7 @@ class _Applier:
     """
 
     PIECE = 2048  # bytes; shorter pieces take more Python steps, longer ones longer scans
-    FEW_RULES = 2000  # up to about so many, `str.replace` for each is fastest
+    FEW_RULES = 500  # up to about so many, `str.replace` for each is fastest
     REACH = 8  # tokens on either side of a border that are encoded anew at first
 
     def __init__(self, rules: Iterable[Rule], one_spelling: bool = False) -> None:
@@ -750,16 +750,17 @@ class BPETokenizer:
     ) -> BPETokenizer:
         """Learn at most `vocab_size - 256` merge rules from `text`, and return `self`.
 
-        `text` is a string or an iterable of strings (documents, the lines of an open
-        file), which is read once and never held whole. Special tokens in it are borders.
-        Earlier rules are forgotten. `progress(done, total)` is called after each rule.
-        A `vocab_size` below 256 is a `ValueError`.
+        `text` is a string or an iterable of strings (documents, the lines of an open file;
+        not a file's name), which is read once and never held whole. Special tokens in it
+        are borders. Earlier rules are forgotten. `progress(done, total)` is called after
+        each rule. A `vocab_size` below 256 is a `ValueError`.
 
         >>> BPETokenizer(pattern=None).train(["aaab", "aaab"], 258).merges
         {(97, 97): 256, (97, 98): 257}
         """
         self._check_vocab_size(vocab_size)
         documents = [text] if isinstance(text, str) else text
+        _require(documents, Iterable, "text")
         counts = Counter(chain.from_iterable(map(self.pretokenize, documents)))
         return self.train_from_counts(counts, vocab_size, progress)
 
@@ -992,7 +993,7 @@ class BPETokenizer:
         try:
             loaded = _parse_tokenizer(data.decode("utf-8"))
         except (ValueError, RecursionError) as fault:
-            raise ValueError(f"{os.fspath(path)}: {fault}") from fault
+            raise ValueError(f"{os.fspath(path)}: not a tokenizer: {fault}") from fault
         vars(self).update(vars(loaded))
         return self
 
@@ -1173,6 +1174,7 @@ def write_atomically(path: str | os.PathLike[str], content: str) -> None:
     """
     data = content.encode("utf-8")
     target = Path(os.path.realpath(path))
+    target.parent.resolve(strict=True)  # a folder that is not there is named in the error
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:
@@ -1244,7 +1246,7 @@ def _parse_tokenizer(text: str) -> BPETokenizer:
     content = json.loads(text, object_pairs_hook=_without_repeated_keys)
     keys = ["version", "pattern", "special_tokens", "chosen_ids", "merges"]
     if type(content) is not dict or sorted(content) != sorted(keys):
-        raise ValueError(f"not a tokenizer: expected an object with the keys {', '.join(keys)}")
+        raise ValueError(f"expected an object with the keys {', '.join(keys)}")
     version, pattern, special_tokens, chosen_ids, merges = map(content.__getitem__, keys)
     if type(version) is not int or version != _FORMAT_VERSION:
         raise ValueError(f"version {version!r} is not {_FORMAT_VERSION}")

@@ -203,13 +203,13 @@ def _curve(report: dict[str, Any]) -> str:
     (most, steepest), (least, flattest) = max(savings), min(savings)
     kept = 100 * curve[-1][2] / curve[0][2]
     return f"""\
-두 글을 이은 글의 토큰 수를 어휘 크기마다 쟀다. 어휘가 {curve[0][0]}이면 바이트 하나가 토큰 하나다.
+두 글을 줄 바꿈 하나로 이은 글의 토큰 수를 어휘 크기마다 쟀다. 어휘가 {curve[0][0]}이면 바이트 하나가 토큰 하나다.
 
 {table}
 
 어휘 크기 {curve[-1][0]}에서는 처음 토큰의 {kept:.1f} %만 남는다. 그러나 고르게 줄지는 않는다. {steepest} 구간에서는
 새 규칙 하나가 토큰을 평균 {most:.2f}개 줄였고, {flattest} 구간에서는 {least:.2f}개 줄였다. 자주 나오는 쌍부터
-합치기 때문에, 나중에 배우는 규칙일수록 쓰일 자리가 적다. 어휘를 키우는 값은 갈수록 비싸진다."""
+합치기 때문에, 나중에 배우는 규칙일수록 쓰일 자리가 적다. 어휘를 키우는 데 드는 값은 갈수록 비싸진다."""
 
 
 def _why_korean_pays(report: dict[str, Any], shared: list[Rule], english_only: list[Rule]) -> str:
@@ -249,14 +249,14 @@ def _why_korean_pays(report: dict[str, Any], shared: list[Rule], english_only: l
 
 **글자로 세면 공유 어휘에서도 비싸다.** 글자당 토큰은 한국어 {report["ko_tokens_shared"] / report["ko_chars"]:.2f}개, 영어 {report["en_tokens_shared"] / report["en_chars"]:.2f}개다.
 다만 한국어는 적은 글자에 같은 내용을 담으므로, 글 전체의 토큰은 영어의 {shared_ratio:.2f}배다. 두 언어를 함께
-배운 어휘라면 손해는 대부분 사라진다. 토큰 하나에 담긴 바이트가 한국어 {report["ko_bytes_per_token"]:.2f}개, 영어
-{report["en_bytes_per_token"]:.2f}개인 것도 같은 이야기다.
+배운 어휘라면 글 전체로는 손해가 거의 없다. 토큰 하나에 한국어는 {report["ko_bytes_per_token"]:.2f}바이트, 영어는
+{report["en_bytes_per_token"]:.2f}바이트가 담긴 것도 같은 이야기다.
 
 **배우지 않은 글자는 바이트로 돌아간다.** 영어만 보고 배운 어휘에는 한글을 합치는 규칙이 없다. 이
 글의 한글 음절을 하나씩 따로 자르면 공유 어휘로는 평균 {hangul_shared:.2f}토큰, 영어 전용 어휘로는 평균
 {hangul_en_only:.2f}토큰이다. 그래서 같은 한국어 글의 토큰이 {report["ko_tokens_shared"]}개에서 {report["ko_tokens_en_only"]}개로 늘어, 내용이 같은 영어
-글의 {en_only_ratio:.2f}배가 된다. 바이트 수({report["ko_bytes"]})와 거의 같은 수다. 영어는 두 어휘에서 {report["en_tokens_shared"]}개와
-{report["en_tokens_en_only"]}개다. 손해는 언어가 아니라 어휘를 무엇으로 배웠는지에서 온다.
+글의 {en_only_ratio:.2f}배가 된다. 바이트 수({report["ko_bytes"]})와 거의 같은 수다. 영어는 공유 어휘에서 {report["en_tokens_shared"]}개,
+영어 전용 어휘에서 {report["en_tokens_en_only"]}개다. 손해는 언어가 아니라 어휘를 무엇으로 배웠는지에서 온다.
 
 여기서 잰 것은 이 두 글로 배운 작은 어휘뿐이며, 실제 모델의 토크나이저에 대한 말이 아니다."""
 
@@ -289,8 +289,8 @@ def _what_does_not_break(
     )
     return f"""\
 규칙은 바이트를 합치기만 하고 버리지 않는다. 토큰을 끝까지 풀면 처음의 바이트가 그대로 나오므로,
-배운 적이 없는 글도 잃는 것이 없다. 규칙이 맞지 않으면 토큰이 많아질 뿐이다. 두 글은 두 어휘
-모두에서 글자 하나까지 그대로 돌아왔는가: {_yes(report["roundtrip_ok"])}.
+배운 적이 없는 글도 잃는 것이 없다. 규칙이 맞지 않으면 토큰이 많아질 뿐이다. 두 글이 두 어휘
+모두에서 글자 하나까지 그대로 돌아오는지 확인한 결과는 “{_yes(report["roundtrip_ok"])}”다.
 
 아래는 학습한 글에 없던 글이다.
 

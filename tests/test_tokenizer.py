@@ -106,6 +106,7 @@ class TestTraining:
         [
             (lambda t: t.train(b"abc", 300), TypeError, "text must be str, not int"),
             (lambda t: t.train(["a", b"b"], 300), TypeError, "text must be str, not bytes"),
+            (lambda t: t.train(Path("a"), 300), TypeError, "text must be Iterable, not "),
             (lambda t: t.train("abc", 300.0), TypeError, "vocab_size must be int, not float"),
             (lambda t: t.train_from_counts(["a"], 300), TypeError, "counts must be Mapping"),
             (lambda t: t.train_from_counts({b"a": 1}, 300), TypeError, "a pre-token must be str"),
