@@ -547,7 +547,7 @@ _PROPERTY = r"\\(?P<sign>[pP])(?:\{(?P<not>\^?)(?P<name>[^{}]*)\}|(?P<letter>.))
 _CLASS = r"\[(?P<start>\^?\]?)(?P<body>(?:\\.|[^\\\]])*)\]"
 _FLAGS = r"\?(?P<on>[a-zA-Z]*)(?P<off>-[a-zA-Z]+)?(?P<end>[:)])"
 _GROUP = rf"(?P<open>\((?:{_FLAGS})?)|(?P<close>\))"
-_OUTSIDE_CLASS = re.compile(rf"{_PROPERTY}|\\.|{_CLASS}|{_GROUP}", re.DOTALL)
+_OUTSIDE_CLASS = re.compile(rf"{_PROPERTY}|\\.|{_CLASS}|(?P<unclosed>\[)|{_GROUP}", re.DOTALL)
 _INSIDE_CLASS = re.compile(
     rf"{_PROPERTY}|\\.|(?P<posix>\[:)|\[|-(?=\\[pPsS])|&&|\|\||~~", re.DOTALL
 )
@@ -612,6 +612,8 @@ def _translate(pattern: str, largest: int) -> str:
     """Write out the properties in `pattern` as ranges of characters up to `largest`."""
 
     def outside(item: re.Match[str]) -> str:
+        if item["unclosed"]:
+            raise ValueError("unterminated character set")
         if item["body"] is not None:
             return f"[{item['start']}{_INSIDE_CLASS.sub(inside, item['body'])}]"
         return f"[{_property(item, largest)}]" if item["sign"] or item["space"] else item.group()

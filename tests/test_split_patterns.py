@@ -130,6 +130,7 @@ def test_a_property_is_its_general_category(name: str) -> None:
         (r"[\p{Greek}]", "is not a general category"),
         ("(", "missing )"),
         ("[a", "unterminated character set"),
+        (r"[a\p{L}", "unterminated character set"),
         ("a{9999999999999}", "invalid split pattern"),
         ("(?x) a # [", "verbose patterns are not supported"),
         ("(?ix: a)", "verbose patterns are not supported"),
