@@ -1424,7 +1424,7 @@ class ByteTokenizer:
             token_length = len(chunk) / len(ids)
             done += stretch
             left -= size
-        return max(round(estimate), 1)
+        return round(estimate)
 
     def _tokens_between(self, ids: Iterable[int], start: int, length: int) -> float:
         """Return how many tokens lie in `length` bytes from `start`, in parts of tokens too."""

@@ -61,6 +61,11 @@ class TestTokenize:
         assert tokenizer.tokenize(text.encode()) == bpe.encode(text, bpe.train(text, size))
         assert tokenizer.tokenize(more) == reference.alphabet_tokenize(alphabet, more)
 
+    def test_several_splits_of_one_token_do_not_spoil_the_fast_way(self) -> None:
+        tokenizer = ByteTokenizer([*SINGLE_BYTES, b"ab", b"bc", b"abc"])
+        assert len(tokenizer._splits(258)) == 2
+        assert not tokenizer._applier.in_order
+
     def test_where_a_heap_alone_goes_wrong(self) -> None:
         alphabet = [*SINGLE_BYTES, b"abb", b"bb", b"aa"]
         text = b"bbaabaabbaab"
