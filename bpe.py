@@ -567,7 +567,7 @@ class _Splitter:
         self.pattern = pattern
         if pattern is not None:
             pattern.encode("utf-8")  # a lone surrogate shows now, and so
-            _compile(pattern, _ASCII)  # does an invalid pattern
+            self.for_ascii = _compile(pattern, _ASCII)  # does an invalid pattern
             items = _INSIDE_CLASS.finditer(pattern)
             self.categories = tuple(_category(item) for item in items if item["sign"])
 
@@ -575,7 +575,10 @@ class _Splitter:
         """Return the pre-tokens of `text`, some perhaps empty; joined they are the text."""
         if self.pattern is None:
             return [text]
-        compiled = _compile(self.pattern, self._largest_needed(text))
+        if text.isascii():
+            compiled = self.for_ascii
+        else:
+            compiled = _compile(self.pattern, self._largest_needed(text))
         if not compiled.groups:
             pieces = compiled.findall(text)
             if "".join(pieces) == text:
@@ -583,9 +586,7 @@ class _Splitter:
         return _matches_and_gaps(compiled, text)
 
     def _largest_needed(self, text: str) -> int:
-        """Return the last character up to which properties matter for `text`."""
-        if text.isascii():
-            return _ASCII
+        """Return the last character up to which properties matter for text beyond ASCII."""
         beyond = map(unicodedata.category, set(_BEYOND_BASIC_PLANE.findall(text)))
         return _UNICODE if any(c.startswith(self.categories) for c in beyond) else _BASIC_PLANE
 
@@ -763,7 +764,7 @@ class BPETokenizer:
         self._check_vocab_size(vocab_size)
         documents = [text] if isinstance(text, str) else text
         _require(documents, Iterable, "text")
-        counts = Counter(chain.from_iterable(map(self.pretokenize, documents)))
+        counts = Counter(chain.from_iterable(map(self._pieces, documents)))
         return self.train_from_counts(counts, vocab_size, progress)
 
     def train_from_counts(
@@ -808,12 +809,7 @@ class BPETokenizer:
         >>> BPETokenizer(special_tokens=["<|end|>"]).pretokenize("It's 12345!<|end|>")
         ['It', "'s", ' ', '123', '45', '!', '<|end|>']
         """
-        _require(text, str, "text")
-        pieces: list[str] = []
-        for segment in _split_at_names(text, self._names):
-            known = segment in self.special_tokens
-            pieces += [segment] if known else self._splitter.split(segment)
-        return list(filter(None, pieces))
+        return list(filter(None, self._pieces(text)))
 
     def register_special_tokens(self, tokens: Mapping[str, int] | Iterable[str]) -> None:
         """Add special tokens: names, whose ids follow the learned tokens, or `{name: id}`.
@@ -1065,6 +1061,17 @@ class BPETokenizer:
         write_atomically(path, "".join(lines))
 
     # -- shared by the above ----------------------------------------------
+
+    def _pieces(self, text: str) -> list[str]:
+        """Return the pieces of `text`, special tokens among them, and some perhaps empty."""
+        _require(text, str, "text")
+        if not self._names:
+            return self._splitter.split(text)
+        pieces: list[str] = []
+        for segment in _split_at_names(text, self._names):
+            known = segment in self._names
+            pieces += [segment] if known else self._splitter.split(segment)
+        return pieces
 
     def _add_special_tokens(self, tokens: Iterable[tuple[str, int | None]]) -> None:
         ids = dict(self.special_tokens)
