@@ -1099,7 +1099,7 @@ class BPETokenizer:
         for token, (first, second) in enumerate(pairs, start=256):
             self.vocab[token] = self.vocab[first] + self.vocab[second]
         self.merges = dict(zip(pairs, count(256)))
-        self._encoded = _EncodedPieces(_Applier(self.merges.items()))
+        self._encoded = _EncodedPieces(_Applier(self.merges.items()), list(self.vocab))
         registered, self.special_tokens = self.special_tokens, {}
         self._add_special_tokens(
             (name, token if name in self._chosen_ids else None)
@@ -1201,12 +1201,17 @@ class _EncodedPieces(dict[str, tuple[int, ...]]):
     LIMIT = 1 << 16
     LONGEST = 64  # characters; longer pieces hardly ever come again
 
-    def __init__(self, applier: _Applier) -> None:
+    def __init__(self, applier: _Applier, ids: list[int]) -> None:
+        """Take the applier, and the ids in order: these very objects are used throughout.
+
+        Fewer objects are in memory then, and looking ids up in `vocab` is faster.
+        """
         super().__init__()
         self.applier = applier
+        self.ids = ids
 
     def __missing__(self, piece: str) -> tuple[int, ...]:
-        ids = tuple(self.applier.encode(piece.encode("utf-8")))
+        ids = tuple(map(self.ids.__getitem__, self.applier.encode(piece.encode("utf-8"))))
         if len(piece) <= self.LONGEST:
             if len(self) >= self.LIMIT:
                 self.clear()
@@ -1218,7 +1223,7 @@ class _EncodedPieces(dict[str, tuple[int, ...]]):
         words = zip(counts, counts.values(), encodings, strict=True)
         for word, _, ids in nlargest(self.LIMIT // 2, words, key=itemgetter(1)):
             if len(word) <= self.LONGEST:
-                self[word] = ids
+                self[word] = tuple(map(self.ids.__getitem__, ids))
 
 
 @lru_cache(maxsize=64)
