@@ -203,7 +203,7 @@ def encode(text: str, merges: Iterable[Rule]) -> list[int]:
     """Turn `text` into token ids: its bytes, then each rule once, in the order given.
 
     The result is that of `merge` with one rule after the other, whatever the rules are,
-    but the time it takes depends on the text and not on how many rules there are.
+    but once the rules are read, time depends on the text and not on how many they are.
 
     >>> rules = train("aaabdaaabac", 259)
     >>> encode("aaabdaaabac", rules)
@@ -332,7 +332,7 @@ class _Learner:
     """Learns merge rules from words (or one whole text), each with its count.
 
     Invariant between two rounds: `counts` is exact, and `holders[pair]` names every
-    piece that holds the pair (perhaps repeatedly, and perhaps some that no longer do).
+    word that holds the pair (perhaps repeatedly, and perhaps some that no longer do).
     New occurrences of a pair only arise in the round that makes one of its tokens, so
     counts only fall afterwards: the queue corrects an outdated entry when it comes up.
     """
@@ -1118,9 +1118,10 @@ class BPETokenizer:
                 )
 
     def _settled(self, text: str) -> tuple[int, list[str]]:
-        """Return where the last special token ends that is one whatever comes after `text`.
+        """Return how far `text` is settled: up to a border, and by how many pieces beyond it.
 
-        And with it the pieces that follow, without the last two: more text may change these.
+        The border is the end of the last special token that stays one whatever comes after
+        `text`. Of the pieces behind it the last two are left out: more text may change them.
         """
         longest_name = max(map(len, self._names), default=1)
         decided = max(len(text) - longest_name + 1, 0)  # a name that starts later may go on

@@ -92,6 +92,11 @@ class TestSaveAndLoad:
         trained().save(path)
         assert path.stat().st_mode & 0o777 == 0o640
 
+    def test_a_missing_folder_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError) as refusal:
+            trained().save(tmp_path / "none" / "t.json")
+        assert refusal.value.filename == str(tmp_path / "none")
+
     def test_many_may_save_at_once(self, tmp_path: Path) -> None:
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(trained().save, [tmp_path / "t.json"] * 100))
