@@ -31,12 +31,13 @@ import shutil
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache, reduce
 from graphlib import CycleError, TopologicalSorter
-from heapq import heapify, heappop, heappush, nlargest
+from heapq import heapify, heappop, heappush
 from itertools import chain, count, groupby, pairwise
 from math import ceil, isqrt
-from operator import add, itemgetter
+from operator import add, iconcat, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -300,9 +301,12 @@ def _list(values: Iterable[Any], name: str, content: str) -> list[Any]:
 
 def _integers(values: Iterable[int], name: str) -> list[int]:
     integers = _list(values, name, "integers")
-    for kind in set(map(type, integers)):
-        if not issubclass(kind, int):
-            raise TypeError(f"{name} must be integers, but one is {kind.__name__}")
+    with suppress(TypeError):
+        if isinstance(sum(integers), int):  # much faster than to look at the type of each
+            return integers
+    for value in integers:
+        if not isinstance(value, int):
+            raise TypeError(f"{name} must be integers, but one is {type(value).__name__}")
     return integers
 
 
@@ -361,11 +365,6 @@ class _Learner:
             self._merge_everywhere(pair, chr(new_id))
             yield (ord(pair[0]), ord(pair[1])), new_id
 
-    def encodings(self) -> Iterator[tuple[int, ...]]:
-        """Yield the token ids that each word has become."""
-        for word in self.words:
-            yield tuple(map(ord, word))
-
     def _most_frequent_pair(self) -> str | None:
         """Return the pair with the highest count, the smallest of several, if any is left."""
         while self.queue:
@@ -380,26 +379,31 @@ class _Learner:
     def _merge_everywhere(self, pair: str, token: str) -> None:
         """Merge `pair` into `token`, correcting the counts where it stood and only there.
 
-        Splitting at the pair leaves the stretches between its occurrences. Only the ends
-        of a stretch get a new neighbour: its last character had the pair's first half
-        beside it, its first character the pair's second. An empty stretch was two
-        occurrences side by side.
+        Splitting at the pair leaves the stretches between its occurrences, one before and
+        one after each. Only the ends of these get a new neighbour: the last character before
+        had the pair's first half beside it, the first one after it the second. An empty
+        stretch between was two occurrences side by side.
         """
         first, second = pair[0], pair[1]
-        counts = self.counts
+        words, word_counts, counts = self.words, self.word_counts, self.counts
         new_holders: dict[str, list[int]] = defaultdict(list)
         for number in set(self.holders.pop(pair)):
-            stretches = self.words[number].split(pair)
-            self.words[number] = token.join(stretches)
-            weight = self.word_counts[number]
-            for stretch in filter(None, stretches[:-1]):
-                counts[stretch[-1] + first] -= weight
-                counts[stretch[-1] + token] += weight
-                new_holders[stretch[-1] + token].append(number)
-            for stretch in filter(None, stretches[1:]):
-                counts[second + stretch[0]] -= weight
-                counts[token + stretch[0]] += weight
-                new_holders[token + stretch[0]].append(number)
+            if pair not in words[number]:
+                continue
+            stretches = words[number].split(pair)
+            words[number] = token.join(stretches)
+            weight = word_counts[number]
+            for before, after in pairwise(stretches):
+                if before:
+                    counts[before[-1] + first] -= weight
+                    neighbours = before[-1] + token
+                    counts[neighbours] += weight
+                    new_holders[neighbours].append(number)
+                if after:
+                    counts[second + after[0]] -= weight
+                    neighbours = token + after[0]
+                    counts[neighbours] += weight
+                    new_holders[neighbours].append(number)
             if side_by_side := stretches[1:-1].count(""):
                 counts[second + first] -= weight * side_by_side
                 counts[token + token] += weight * side_by_side
@@ -539,7 +543,13 @@ two numbers line up, whereas groups of three are cut from the left, so that the 
 stands for units in one number and for hundreds in another.
 """
 
-_ASCII, _BASIC_PLANE, _UNICODE = 0x7F, 0xFFFF, 0x10FFFF
+_LATIN_1, _BASIC_PLANE, _UNICODE = 0xFF, 0xFFFF, 0x10FFFF
+
+# What is known of the patterns above: they leave no character out, and no piece holds a
+# space after a character that is not white space, nor depends on what is beyond it.
+_CUT_BEFORE_SPACES = {GPT2_SPLIT_PATTERN, GPT4_SPLIT_PATTERN, DIGIT_SPLIT_PATTERN}
+_BLOCK_SIZE = 1 << 12  # characters; what a block becomes stays in the processor's cache
+_BLOCK = re.compile(rf"(?s).{{1,{_BLOCK_SIZE}}}(?:.*?\S(?= )|.*)")
 
 _CATEGORIES = re.findall("..", "CcCfCnCoCsLlLmLoLtLuMcMeMnNdNlNoPcPdPePfPiPoPsScSkSmSoZlZpZs")
 
@@ -559,29 +569,35 @@ class _Splitter:
 
     `re` has no `\p{L}`, so properties are written out as ranges of characters. Ranges
     beyond the Basic Multilingual Plane make `re` several times slower, so there are forms
-    of the pattern without them, for texts that have no character in those ranges. All the
-    rest, such as `\w` and `\b`, means what it means in `re`.
+    of the pattern without them, for texts that have no character in those ranges; and what
+    is fastest for ASCII text are the ranges in Latin-1, which `re` keeps in a bit map. All
+    the rest, such as `\w` and `\b`, means what it means in `re`.
     """
 
     def __init__(self, pattern: str | None) -> None:
         self.pattern = pattern
         if pattern is not None:
             pattern.encode("utf-8")  # a lone surrogate shows now, and so
-            self.for_ascii = _compile(pattern, _ASCII)  # does an invalid pattern
+            self.for_ascii = _compile(pattern, _LATIN_1)  # does an invalid pattern
             items = _INSIDE_CLASS.finditer(pattern)
             self.categories = tuple(_category(item) for item in items if item["sign"])
 
-    def split(self, text: str) -> list[str]:
+    def split(self, text: str) -> Iterable[str]:
         """Return the pre-tokens of `text`, some perhaps empty; joined they are the text."""
         if self.pattern is None:
             return [text]
+        if len(text) > _BLOCK_SIZE and self.pattern in _CUT_BEFORE_SPACES:
+            return chain.from_iterable(map(self._split_block, _BLOCK.findall(text)))
+        return self._split_block(text)
+
+    def _split_block(self, text: str) -> list[str]:
         if text.isascii():
             compiled = self.for_ascii
         else:
             compiled = _compile(self.pattern, self._largest_needed(text))
         if not compiled.groups:
             pieces = compiled.findall(text)
-            if "".join(pieces) == text:
+            if self.pattern in _CUT_BEFORE_SPACES or "".join(pieces) == text:
                 return pieces
         return _matches_and_gaps(compiled, text)
 
@@ -692,6 +708,7 @@ def _category_runs(largest: int) -> list[tuple[str, int, int]]:
 _FORMAT_VERSION = 1
 _LARGEST_VOCABULARY = 256 * 2**20  # bytes of all tokens together that `load` accepts
 _STREAM_CHUNK = 1 << 16  # characters that `encode_iterable` collects before it goes on
+_STRETCH = 4096  # ids that are decoded together: they stay in the cache of the processor
 
 # What is always the same in Hugging Face's file.
 _BYTE_LEVEL = {
@@ -797,7 +814,7 @@ class BPETokenizer:
             if progress is not None:
                 progress(len(learned), vocab_size - 256)
         self._set_merges(learned)
-        self._encoded.seed(words, learner.encodings())
+        self._encoded.seed(words, learner.words)
         return self
 
     def pretokenize(self, text: str) -> list[str]:
@@ -870,7 +887,7 @@ class BPETokenizer:
         [60, 124, 101, 110, 100, 124, 62]
         """
         _require(text, str, "text")
-        return list(chain.from_iterable(map(self._encoded.__getitem__, self._splitter.split(text))))
+        return reduce(iconcat, map(self._encoded.__getitem__, self._splitter.split(text)), [])
 
     def encode_iterable(self, chunks: Iterable[str]) -> Iterator[int]:
         """Yield the token ids of a stream, which is never held whole.
@@ -1062,16 +1079,16 @@ class BPETokenizer:
 
     # -- shared by the above ----------------------------------------------
 
-    def _pieces(self, text: str) -> list[str]:
+    def _pieces(self, text: str) -> Iterable[str]:
         """Return the pieces of `text`, special tokens among them, and some perhaps empty."""
         _require(text, str, "text")
         if not self._names:
             return self._splitter.split(text)
-        pieces: list[str] = []
-        for segment in _split_at_names(text, self._names):
-            known = segment in self._names
-            pieces += [segment] if known else self._splitter.split(segment)
-        return pieces
+        segments = _split_at_names(text, self._names)
+        return chain.from_iterable(
+            [segment] if segment in self._names else self._splitter.split(segment)
+            for segment in segments
+        )
 
     def _add_special_tokens(self, tokens: Iterable[tuple[str, int | None]]) -> None:
         ids = dict(self.special_tokens)
@@ -1219,12 +1236,12 @@ class _EncodedPieces(dict[str, tuple[int, ...]]):
             self[piece] = ids
         return ids
 
-    def seed(self, counts: Mapping[str, int], encodings: Iterable[tuple[int, ...]]) -> None:
-        """Enter the words met most often in a training, which has left them encoded."""
-        words = zip(counts, counts.values(), encodings, strict=True)
-        for word, _, ids in nlargest(self.LIMIT // 2, words, key=itemgetter(1)):
+    def seed(self, counts: Mapping[str, int], encoded: Iterable[str]) -> None:
+        """Enter the words met most often in a training, which left each of them `encoded`."""
+        words = zip(counts.values(), counts, encoded, strict=True)
+        for _, word, tokens in sorted(words, key=itemgetter(0), reverse=True)[: self.LIMIT // 2]:
             if len(word) <= self.LONGEST:
-                self[word] = tuple(map(self.ids.__getitem__, ids))
+                self[word] = tuple(map(self.ids.__getitem__, map(ord, tokens)))
 
 
 @lru_cache(maxsize=64)
@@ -1239,8 +1256,9 @@ def _split_at_names(text: str, names: frozenset[str]) -> list[str]:
 
 
 def _join_tokens(vocab: Mapping[int, bytes], ids: Sequence[int]) -> bytes:
+    stretches = (ids[start : start + _STRETCH] for start in range(0, len(ids), _STRETCH))
     try:
-        return b"".join(map(vocab.__getitem__, ids))
+        return b"".join(b"".join(map(vocab.__getitem__, stretch)) for stretch in stretches)
     except KeyError as unknown:
         token = unknown.args[0]
         raise ValueError(f"unknown id {token} at position {ids.index(token)}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tracemalloc
 import unicodedata
 import warnings
 from itertools import pairwise
@@ -66,6 +67,25 @@ def test_joined_the_pieces_are_the_text(pattern: str | None, text: str) -> None:
     found = pieces(pattern, text)
     assert "".join(found) == text
     assert "" not in found
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@given(text=letters_and_more | st.text(" a,\r\n", max_size=40), lead=st.integers(0, 30))
+def test_long_text_is_cut_in_blocks_without_a_trace(pattern: str, text: str, lead: int) -> None:
+    text = "a" * (bpe._BLOCK_SIZE - lead) + text + text
+    splitter = bpe._Splitter(pattern)
+    assert list(splitter.split(text)) == splitter._split_block(text)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_long_text_is_never_held_whole_in_pieces(pattern: str) -> None:
+    text = "It's 12 words: a, b; c.\n" * 20_000
+    tracemalloc.start()
+    number_of_pieces = sum(1 for _ in bpe._Splitter(pattern).split(text))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert number_of_pieces > 200_000
+    assert peak < 2 * len(text)
 
 
 def test_what_does_not_match_is_a_piece_of_its_own() -> None:

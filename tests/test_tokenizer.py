@@ -285,6 +285,12 @@ class TestEncoding:
             with pytest.raises(ValueError, match=f"unknown id {unknown} at position 2"):
                 decode([97, 98, unknown])
 
+    def test_long_lists_of_ids(self) -> None:
+        data = bytes(range(256)) * 50
+        assert BPETokenizer().decode_bytes(data) == data
+        with pytest.raises(ValueError, match="unknown id 256 at position 12800"):
+            BPETokenizer().decode_bytes([*data, 256, *data, 256])
+
     @pytest.mark.parametrize(
         "method", ["encode", "encode_ordinary", "pretokenize", "tokens", "show"]
     )
@@ -294,7 +300,7 @@ class TestEncoding:
 
     def test_ids_are_integers(self) -> None:
         wrong: Any
-        for wrong in ("abc", [97.0]):
+        for wrong in ("abc", [97.0], [97, None], [97, 98, 0.5, 0.5]):
             with pytest.raises(TypeError, match="ids must be"):
                 BPETokenizer().decode(wrong)
 
