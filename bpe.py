@@ -457,6 +457,8 @@ class _Applier:
             for pair, token in self.rules:
                 text = text.replace(pair, token)
             return text
+        if len(text) <= self.PIECE:
+            return self._apply_by_rank(text)
         joined = [self._apply_by_rank(text[: self.PIECE])]
         position = size = self.PIECE
         while position < len(text):
@@ -471,8 +473,8 @@ class _Applier:
         heapify(queue)
         while queue:
             pair, token = rules[heappop(queue)]
-            stretches = piece.split(pair)
-            if len(stretches) > 1:
+            if pair in piece:
+                stretches = piece.split(pair)
                 piece = token.join(stretches)
                 for neighbours in _neighbours(token, stretches):
                     if neighbours in ranks:

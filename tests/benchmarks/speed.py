@@ -68,7 +68,7 @@ class Rival(NamedTuple):
     name: str
     action: Action | None
     factor: float = 0
-    runs: int = 3  # fewer for one that is slow
+    runs: int = 5  # fewer for one that is slow
 
 
 @dataclass
@@ -216,7 +216,7 @@ def _measure_growth_of_lab(report: Report, kind: str, texts: list[str]) -> None:
 
 def measure_tokenizer(report: Report) -> None:
     """Measure `BPETokenizer` under two patterns, encoding text that it did not learn from."""
-    learned_size, unseen_size = report.size(4_700_000), report.size(2_000_000)
+    learned_size = unseen_size = report.size(4_700_000)
     text = standard_library_text(learned_size + unseen_size)
     lines = text[:learned_size].splitlines(keepends=True)
     unseen = ascii_only(text[learned_size:])
