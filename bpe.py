@@ -216,7 +216,7 @@ def encode(text: str, merges: Iterable[Rule]) -> list[int]:
     ids = to_ids(text)
     applier = _applier(tuple(rules))
     if applier is not None:
-        return applier.encode(bytes(ids))
+        return list(applier.encode(bytes(ids)))
     for pair, new_id in rules:
         ids = merge(ids, pair, new_id)
     return ids
@@ -437,7 +437,12 @@ class _Applier:
 
     def __init__(self, rules: Iterable[Rule], one_spelling: bool = False) -> None:
         """Take `rules`; with `one_spelling`, rules for the same id spell the same bytes."""
+        rules = list(rules)
         self.rules = [(chr(first) + chr(second), chr(new_id)) for (first, second), new_id in rules]
+        # The rules' own objects are used throughout: less memory, and `vocab` finds them faster.
+        self.ids = {
+            chr(token): token for token in chain((new_id for _, new_id in rules), range(256))
+        }
         self.ranks: dict[str, int] = {}
         self.lengths = dict.fromkeys(map(chr, range(256)), 1)  # in bytes, of reachable tokens
         self.in_order = False
@@ -448,9 +453,13 @@ class _Applier:
                 self.ranks[pair] = rank
                 self.lengths[token] = first + second
 
-    def encode(self, data: bytes) -> list[int]:
-        """Return the token ids of `data`."""
-        return list(map(ord, self._apply(data.decode("latin-1"))))
+    def encode(self, data: bytes) -> Iterator[int]:
+        """Yield the token ids of `data`."""
+        return self.ids_of(self._apply(data.decode("latin-1")))
+
+    def ids_of(self, tokens: str) -> Iterator[int]:
+        """Yield the ids of tokens that are characters."""
+        return map(self.ids.__getitem__, tokens)
 
     def _apply(self, text: str) -> str:
         if self.in_order or len(self.rules) < min(self.FEW_RULES, len(text)):
@@ -1061,7 +1070,7 @@ class BPETokenizer:
         """
         ranks = self._ranks()
         for token in self.merges.values():
-            ids = self._encoded.applier.encode(self.vocab[token])
+            ids = list(self._encoded.applier.encode(self.vocab[token]))
             if ids != [token]:
                 raise ValueError(f"token {token} is never reached: its bytes are encoded as {ids}")
         return ranks
@@ -1114,11 +1123,11 @@ class BPETokenizer:
 
     def _set_merges(self, pairs: Sequence[Pair]) -> None:
         """Take `pairs` as the merge rules, and number the special tokens after them."""
-        self.vocab = {byte: bytes([byte]) for byte in range(256)}
-        for token, (first, second) in enumerate(pairs, start=256):
-            self.vocab[token] = self.vocab[first] + self.vocab[second]
         self.merges = dict(zip(pairs, count(256)))
-        self._encoded = _EncodedPieces(_Applier(self.merges.items()), list(self.vocab))
+        self.vocab = {byte: bytes([byte]) for byte in range(256)}
+        for (first, second), token in self.merges.items():
+            self.vocab[token] = self.vocab[first] + self.vocab[second]
+        self._encoded = _EncodedPieces(_Applier(self.merges.items()))
         registered, self.special_tokens = self.special_tokens, {}
         self._add_special_tokens(
             (name, token if name in self._chosen_ids else None)
@@ -1221,17 +1230,12 @@ class _EncodedPieces(dict[str, tuple[int, ...]]):
     LIMIT = 1 << 16
     LONGEST = 64  # characters; longer pieces hardly ever come again
 
-    def __init__(self, applier: _Applier, ids: list[int]) -> None:
-        """Take the applier, and the ids in order: these very objects are used throughout.
-
-        Fewer objects are in memory then, and looking ids up in `vocab` is faster.
-        """
+    def __init__(self, applier: _Applier) -> None:
         super().__init__()
         self.applier = applier
-        self.ids = ids
 
     def __missing__(self, piece: str) -> tuple[int, ...]:
-        ids = tuple(map(self.ids.__getitem__, self.applier.encode(piece.encode("utf-8"))))
+        ids = tuple(self.applier.encode(piece.encode("utf-8")))
         if len(piece) <= self.LONGEST:
             if len(self) >= self.LIMIT:
                 self.clear()
@@ -1243,7 +1247,7 @@ class _EncodedPieces(dict[str, tuple[int, ...]]):
         words = zip(counts.values(), counts, encoded, strict=True)
         for _, word, tokens in sorted(words, key=itemgetter(0), reverse=True)[: self.LIMIT // 2]:
             if len(word) <= self.LONGEST:
-                self[word] = tuple(map(self.ids.__getitem__, map(ord, tokens)))
+                self[word] = tuple(self.applier.ids_of(tokens))
 
 
 @lru_cache(maxsize=64)
@@ -1402,7 +1406,7 @@ class ByteTokenizer:
         [257, 32, 112, 97, 256]
         """
         _require(text, bytes, "text")
-        return self._applier.encode(text)
+        return list(self._applier.encode(text))
 
     def decode(self, ids: Iterable[int]) -> bytes:
         """Return the bytes of token ids; an unknown id is a `ValueError` that names it.
