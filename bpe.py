@@ -435,23 +435,25 @@ class _Applier:
     FEW_RULES = 500  # up to about so many, `str.replace` for each is fastest
     REACH = 8  # tokens on either side of a border that are encoded anew at first
 
-    def __init__(self, rules: Iterable[Rule], one_spelling: bool = False) -> None:
-        """Take `rules`; with `one_spelling`, rules for the same id spell the same bytes."""
-        rules = list(rules)
-        self.rules = [(chr(first) + chr(second), chr(new_id)) for (first, second), new_id in rules]
-        # The rules' own objects are used throughout: less memory, and `vocab` finds them faster.
-        self.ids = {
-            chr(token): token for token in chain((new_id for _, new_id in rules), range(256))
-        }
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        self.rules: list[tuple[str, str]] = []
         self.ranks: dict[str, int] = {}
-        self.lengths = dict.fromkeys(map(chr, range(256)), 1)  # in bytes, of reachable tokens
+        self.ids = {chr(byte): byte for byte in range(256)}
+        self.lengths = dict.fromkeys(self.ids, 1)  # in bytes, of reachable tokens
         self.in_order = False
-        for rank, (pair, token) in enumerate(self.rules):
-            self.in_order |= token in self.lengths and not one_spelling
-            first, second = self.lengths.get(pair[0]), self.lengths.get(pair[1])
-            if first and second and pair not in self.ranks:
-                self.ranks[pair] = rank
-                self.lengths[token] = first + second
+        for pair, new_id in rules:
+            self.add(pair, new_id)
+
+    def add(self, pair: Pair, new_id: int) -> None:
+        """Take one more rule, which comes after those that are there."""
+        first, second = map(chr, pair)
+        token = chr(new_id)
+        self.in_order |= token in self.lengths
+        if first in self.lengths and second in self.lengths and first + second not in self.ranks:
+            self.ranks[first + second] = len(self.rules)
+            self.lengths[token] = self.lengths[first] + self.lengths[second]
+        self.rules.append((first + second, token))
+        self.ids.setdefault(token, new_id)  # this very object: less memory, found faster
 
     def encode(self, data: bytes) -> Iterator[int]:
         """Yield the token ids of `data`."""
@@ -1360,13 +1362,14 @@ class ByteTokenizer:
         _check_alphabet(self.token_alphabet)
         self.token_to_id = {token: i for i, token in enumerate(self.token_alphabet)}
         self._vocab = dict(enumerate(self.token_alphabet))
-        self._lengths = set(map(len, self.token_alphabet))
         # At a token's turn only one of its splits can be in a text: the one to which the
-        # turns before bring its bytes, wherever they are. So its pairs may be rules that
-        # come one after the other.
-        learned = range(256, len(self.token_alphabet))
-        rules = [(pair, token) for token in learned for pair in self._splits(token)]
-        self._applier = _Applier(rules, one_spelling=True)
+        # turns before bring its bytes, wherever they are. So they alone show that rule.
+        known = set(self.token_to_id.values())
+        self._applier = _Applier()
+        for token, data in enumerate(self.token_alphabet[256:], start=256):
+            halves = list(self._applier.encode(data))
+            if len(halves) == 2 and known.issuperset(halves):
+                self._applier.add((halves[0], halves[1]), token)
 
     def slow_tokenize(self, text: bytes) -> list[int]:
         """Return the token ids of `text`: the definition, simple and slow on purpose.
@@ -1384,8 +1387,10 @@ class ByteTokenizer:
         """
         _require(text, bytes, "text")
         ids = list(text)
-        for token in range(256, len(self.token_alphabet)):
-            pairs = set(self._splits(token))
+        id_of = self.token_to_id
+        for token, data in enumerate(self.token_alphabet[256:], start=256):
+            splits = [(data[:cut], data[cut:]) for cut in range(1, len(data))]
+            pairs = {(id_of[a], id_of[b]) for a, b in splits if a in id_of and b in id_of}
             walked = []
             position = 0
             while position < len(ids):
@@ -1472,13 +1477,6 @@ class ByteTokenizer:
             counted += max(inside, 0) / size
             position += size
         return counted
-
-    def _splits(self, token: int) -> list[Pair]:
-        """Return the pairs of ids whose bytes, joined, are those of `token`."""
-        data, ids = self.token_alphabet[token], self.token_to_id
-        cuts = min(range(1, len(data)), self._lengths, key=len)  # for tokens of any length
-        halves = ((data[:cut], data[cut:]) for cut in cuts)
-        return [(ids[left], ids[right]) for left, right in halves if left in ids and right in ids]
 
 
 def _check_alphabet(token_alphabet: Sequence[bytes]) -> None:
