@@ -216,7 +216,7 @@ def encode(text: str, merges: Iterable[Rule]) -> list[int]:
     ids = to_ids(text)
     applier = _applier(tuple(rules))
     if applier is not None:
-        return list(applier.encode(bytes(ids)))
+        return applier.encode(bytes(ids))
     for pair, new_id in rules:
         ids = merge(ids, pair, new_id)
     return ids
@@ -301,8 +301,8 @@ def _list(values: Iterable[Any], name: str, content: str) -> list[Any]:
 
 def _integers(values: Iterable[int], name: str) -> list[int]:
     integers = _list(values, name, "integers")
-    with suppress(TypeError):
-        if isinstance(sum(integers), int):  # much faster than to look at the type of each
+    with suppress(TypeError, ArithmeticError):  # the loop below says what is wrong
+        if isinstance(sum(integers), int):  # faster: numbers add up to an int only if all are
             return integers
     for value in integers:
         if not isinstance(value, int):
@@ -379,17 +379,15 @@ class _Learner:
     def _merge_everywhere(self, pair: str, token: str) -> None:
         """Merge `pair` into `token`, correcting the counts where it stood and only there.
 
-        Splitting at the pair leaves the stretches between its occurrences, one before and
-        one after each. Only the ends of these get a new neighbour: the last character before
-        had the pair's first half beside it, the first one after it the second. An empty
-        stretch between was two occurrences side by side.
+        Splitting at the pair leaves the stretches before, between and after its occurrences.
+        Only the characters next to an occurrence get a new neighbour: the last one before it
+        had the pair's first half beside it, the first one after it had the second half. An
+        empty stretch in between means two occurrences side by side.
         """
         first, second = pair[0], pair[1]
         words, word_counts, counts = self.words, self.word_counts, self.counts
         new_holders: dict[str, list[int]] = defaultdict(list)
         for number in set(self.holders.pop(pair)):
-            if pair not in words[number]:
-                continue
             stretches = words[number].split(pair)
             words[number] = token.join(stretches)
             weight = word_counts[number]
@@ -428,11 +426,11 @@ class _Applier:
     whether two tokens can be neighbours in an encoding depends on these two alone.
 
     Other rules (an id that is made twice, or is a byte) are simply applied one by one, and
-    so are rules that are fewer than the text has bytes: for a few, this is the fastest.
+    so are rules fewer than `FEW_RULES` and than the bytes of the text: it is the fastest then.
     """
 
     PIECE = 2048  # bytes; shorter pieces take more Python steps, longer ones longer scans
-    FEW_RULES = 500  # up to about so many, `str.replace` for each is fastest
+    FEW_RULES = 750  # up to about so many, `str.replace` for each is fastest
     REACH = 8  # tokens on either side of a border that are encoded anew at first
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
@@ -453,11 +451,11 @@ class _Applier:
             self.ranks[first + second] = len(self.rules)
             self.lengths[token] = self.lengths[first] + self.lengths[second]
         self.rules.append((first + second, token))
-        self.ids.setdefault(token, new_id)  # this very object: less memory, found faster
+        self.ids.setdefault(token, new_id)  # the very object that `vocab` has: it is found faster
 
-    def encode(self, data: bytes) -> Iterator[int]:
-        """Yield the token ids of `data`."""
-        return self.ids_of(self._apply(data.decode("latin-1")))
+    def encode(self, data: bytes) -> list[int]:
+        """Return the token ids of `data`."""
+        return list(self.ids_of(self._apply(data.decode("latin-1"))))
 
     def ids_of(self, tokens: str) -> Iterator[int]:
         """Yield the ids of tokens that are characters."""
@@ -468,7 +466,7 @@ class _Applier:
             for pair, token in self.rules:
                 text = text.replace(pair, token)
             return text
-        if len(text) <= self.PIECE:
+        if len(text) <= self.PIECE:  # as most are
             return self._apply_by_rank(text)
         joined = [self._apply_by_rank(text[: self.PIECE])]
         position = size = self.PIECE
@@ -558,10 +556,11 @@ stands for units in one number and for hundreds in another.
 
 _LATIN_1, _BASIC_PLANE, _UNICODE = 0xFF, 0xFFFF, 0x10FFFF
 
-# What is known of the patterns above: they leave no character out, and no piece holds a
-# space after a character that is not white space, nor depends on what is beyond it.
-_CUT_BEFORE_SPACES = {GPT2_SPLIT_PATTERN, GPT4_SPLIT_PATTERN, DIGIT_SPLIT_PATTERN}
+# What is known of these patterns: they leave no character out, and where a space follows a
+# character that is not white space, a piece ends, whatever comes after.
+_KNOWN_PATTERNS = {GPT2_SPLIT_PATTERN, GPT4_SPLIT_PATTERN, DIGIT_SPLIT_PATTERN}
 _BLOCK_SIZE = 1 << 12  # characters; what a block becomes stays in the processor's cache
+# At least so many characters, then on to the first such place, or to the end.
 _BLOCK = re.compile(rf"(?s).{{1,{_BLOCK_SIZE}}}(?:.*?\S(?= )|.*)")
 
 _CATEGORIES = re.findall("..", "CcCfCnCoCsLlLmLoLtLuMcMeMnNdNlNoPcPdPePfPiPoPsScSkSmSoZlZpZs")
@@ -582,9 +581,9 @@ class _Splitter:
 
     `re` has no `\p{L}`, so properties are written out as ranges of characters. Ranges
     beyond the Basic Multilingual Plane make `re` several times slower, so there are forms
-    of the pattern without them, for texts that have no character in those ranges; and what
-    is fastest for ASCII text are the ranges in Latin-1, which `re` keeps in a bit map. All
-    the rest, such as `\w` and `\b`, means what it means in `re`.
+    of the pattern without them, for texts that have no character in those ranges; and one
+    for ASCII text, with the ranges in Latin-1, which is the first to be ready. All the
+    rest, such as `\w` and `\b`, means what it means in `re`.
     """
 
     def __init__(self, pattern: str | None) -> None:
@@ -599,7 +598,7 @@ class _Splitter:
         """Return the pre-tokens of `text`, some perhaps empty; joined they are the text."""
         if self.pattern is None:
             return [text]
-        if len(text) > _BLOCK_SIZE and self.pattern in _CUT_BEFORE_SPACES:
+        if len(text) > _BLOCK_SIZE and self.pattern in _KNOWN_PATTERNS:
             return chain.from_iterable(map(self._split_block, _BLOCK.findall(text)))
         return self._split_block(text)
 
@@ -610,7 +609,7 @@ class _Splitter:
             compiled = _compile(self.pattern, self._largest_needed(text))
         if not compiled.groups:
             pieces = compiled.findall(text)
-            if self.pattern in _CUT_BEFORE_SPACES or "".join(pieces) == text:
+            if self.pattern in _KNOWN_PATTERNS or "".join(pieces) == text:
                 return pieces
         return _matches_and_gaps(compiled, text)
 
@@ -684,7 +683,7 @@ def _property(item: re.Match[str], largest: int) -> str:
     ranges = _category_ranges(name, largest)
     if item["space"]:  # Unicode's White_Space; the \s of `re` has U+001C to U+001F too
         ranges = sorted([(0x09, 0x0D), (0x85, 0x85), *ranges])
-    elif not ranges:  # in ASCII: put in a character that is not there
+    elif not ranges:  # none up to `largest`: put in a character that the text does not hold
         ranges = [(_UNICODE, _UNICODE)]
     negated = item["space"] == "S" or (item["sign"] == "P") != bool(item["not"])
     if negated:
@@ -721,7 +720,7 @@ def _category_runs(largest: int) -> list[tuple[str, int, int]]:
 _FORMAT_VERSION = 1
 _LARGEST_VOCABULARY = 256 * 2**20  # bytes of all tokens together that `load` accepts
 _STREAM_CHUNK = 1 << 16  # characters that `encode_iterable` collects before it goes on
-_STRETCH = 4096  # ids that are decoded together: they stay in the cache of the processor
+_DECODED_AT_ONCE = 4096  # ids; so many tokens stay in the processor's cache
 
 # What is always the same in Hugging Face's file.
 _BYTE_LEVEL = {
@@ -900,6 +899,7 @@ class BPETokenizer:
         [60, 124, 101, 110, 100, 124, 62]
         """
         _require(text, str, "text")
+        # `reduce` with `iconcat` is a loop of `ids += …` in C.
         return reduce(iconcat, map(self._encoded.__getitem__, self._splitter.split(text)), [])
 
     def encode_iterable(self, chunks: Iterable[str]) -> Iterator[int]:
@@ -1072,7 +1072,7 @@ class BPETokenizer:
         """
         ranks = self._ranks()
         for token in self.merges.values():
-            ids = list(self._encoded.applier.encode(self.vocab[token]))
+            ids = self._encoded.applier.encode(self.vocab[token])
             if ids != [token]:
                 raise ValueError(f"token {token} is never reached: its bytes are encoded as {ids}")
         return ranks
@@ -1245,7 +1245,7 @@ class _EncodedPieces(dict[str, tuple[int, ...]]):
         return ids
 
     def seed(self, counts: Mapping[str, int], encoded: Iterable[str]) -> None:
-        """Enter the words met most often in a training, which left each of them `encoded`."""
+        """Enter the words met most often in a training, and what each became, in tokens."""
         words = zip(counts.values(), counts, encoded, strict=True)
         for _, word, tokens in sorted(words, key=itemgetter(0), reverse=True)[: self.LIMIT // 2]:
             if len(word) <= self.LONGEST:
@@ -1264,9 +1264,10 @@ def _split_at_names(text: str, names: frozenset[str]) -> list[str]:
 
 
 def _join_tokens(vocab: Mapping[int, bytes], ids: Sequence[int]) -> bytes:
-    stretches = (ids[start : start + _STRETCH] for start in range(0, len(ids), _STRETCH))
+    starts = range(0, len(ids), _DECODED_AT_ONCE)
+    parts = (ids[start : start + _DECODED_AT_ONCE] for start in starts)
     try:
-        return b"".join(b"".join(map(vocab.__getitem__, stretch)) for stretch in stretches)
+        return b"".join(b"".join(map(vocab.__getitem__, part)) for part in parts)
     except KeyError as unknown:
         token = unknown.args[0]
         raise ValueError(f"unknown id {token} at position {ids.index(token)}") from None
@@ -1362,12 +1363,13 @@ class ByteTokenizer:
         _check_alphabet(self.token_alphabet)
         self.token_to_id = {token: i for i, token in enumerate(self.token_alphabet)}
         self._vocab = dict(enumerate(self.token_alphabet))
-        # At a token's turn only one of its splits can be in a text: the one to which the
-        # turns before bring its bytes, wherever they are. So they alone show that rule.
+        # Before a token's turn, the earlier rules have brought its bytes to the same tokens
+        # wherever it can be made. So encoding its bytes alone shows the one pair that makes
+        # it, if there is one.
         known = set(self.token_to_id.values())
         self._applier = _Applier()
         for token, data in enumerate(self.token_alphabet[256:], start=256):
-            halves = list(self._applier.encode(data))
+            halves = self._applier.encode(data)
             if len(halves) == 2 and known.issuperset(halves):
                 self._applier.add((halves[0], halves[1]), token)
 
@@ -1411,7 +1413,7 @@ class ByteTokenizer:
         [257, 32, 112, 97, 256]
         """
         _require(text, bytes, "text")
-        return list(self._applier.encode(text))
+        return self._applier.encode(text)
 
     def decode(self, ids: Iterable[int]) -> bytes:
         """Return the bytes of token ids; an unknown id is a `ValueError` that names it.

@@ -64,7 +64,6 @@ class TestTokenize:
     def test_of_several_splits_of_one_token_one_is_a_rule(self) -> None:
         tokenizer = ByteTokenizer([*SINGLE_BYTES, b"ab", b"bc", b"abc"])
         assert len(tokenizer._applier.rules) == 3
-        assert not tokenizer._applier.in_order
         assert tokenizer.tokenize(b"abcbc") == [258, 257]
 
     def test_where_a_heap_alone_goes_wrong(self) -> None:

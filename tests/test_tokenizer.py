@@ -300,7 +300,7 @@ class TestEncoding:
 
     def test_ids_are_integers(self) -> None:
         wrong: Any
-        for wrong in ("abc", [97.0], [97, None], [97, 98, 0.5, 0.5]):
+        for wrong in ("abc", [97.0], [97, None], [97, 98, 0.5, 0.5], [10**400, 0.5]):
             with pytest.raises(TypeError, match="ids must be"):
                 BPETokenizer().decode(wrong)
 
