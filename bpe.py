@@ -438,15 +438,15 @@ class _Applier:
         self.ranks: dict[str, int] = {}
         self.ids = {chr(byte): byte for byte in range(256)}
         self.lengths = dict.fromkeys(self.ids, 1)  # in bytes, of reachable tokens
-        self.in_order = False
+        self.one_by_one = False
         for pair, new_id in rules:
-            self.add(pair, new_id)
+            self.add_rule(pair, new_id)
 
-    def add(self, pair: Pair, new_id: int) -> None:
-        """Take one more rule, which comes after those that are there."""
+    def add_rule(self, pair: Pair, new_id: int) -> None:
+        """Take one more rule, to be applied after those that are there."""
         first, second = map(chr, pair)
         token = chr(new_id)
-        self.in_order |= token in self.lengths
+        self.one_by_one |= token in self.lengths
         if first in self.lengths and second in self.lengths and first + second not in self.ranks:
             self.ranks[first + second] = len(self.rules)
             self.lengths[token] = self.lengths[first] + self.lengths[second]
@@ -462,7 +462,7 @@ class _Applier:
         return map(self.ids.__getitem__, tokens)
 
     def _apply(self, text: str) -> str:
-        if self.in_order or len(self.rules) < min(self.FEW_RULES, len(text)):
+        if self.one_by_one or len(self.rules) < min(self.FEW_RULES, len(text)):
             for pair, token in self.rules:
                 text = text.replace(pair, token)
             return text
@@ -1371,7 +1371,7 @@ class ByteTokenizer:
         for token, data in enumerate(self.token_alphabet[256:], start=256):
             halves = self._applier.encode(data)
             if len(halves) == 2 and known.issuperset(halves):
-                self._applier.add((halves[0], halves[1]), token)
+                self._applier.add_rule((halves[0], halves[1]), token)
 
     def slow_tokenize(self, text: bytes) -> list[int]:
         """Return the token ids of `text`: the definition, simple and slow on purpose.
