@@ -4,15 +4,24 @@
 
 Two vocabularies are learned from the samples in `bpe`, one from both languages and one
 from English alone; both paragraphs are encoded with each. `token_report.json` holds the
-figures, `token_report.md` (in Korean) explains them. Every number in them is computed.
+figures, `token_report.md` (in Korean) explains them. What depends on the samples is computed:
+every figure, and the words that would be wrong for other figures.
 """
 
 from __future__ import annotations
 
+import sys
+
+if sys.version_info < (3, 10):  # noqa: UP036 - before `bpe`, which does not load there
+    sys.exit("make_report.py needs Python 3.10 or newer, this is {}.{}".format(*sys.version_info))
+
 import argparse
 import json
+import os
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import bpe
@@ -36,7 +45,7 @@ UNSEEN = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write both reports and print where they are and what they say."""
+    """Write both reports, then print where they are and what they say."""
     parser = argparse.ArgumentParser(description="Write token_report.json and token_report.md.")
     parser.add_argument(
         "--output-dir",
@@ -45,28 +54,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="where to write them (default: beside this script)",
     )
     output_dir = parser.parse_args(arguments).output_dir
-    output_dir.mkdir(parents=True, exist_ok=True)
 
     joined = SAMPLE_KO + "\n" + SAMPLE_EN
     shared = bpe.train(joined, VOCAB_SIZE)
     english_only = bpe.train(SAMPLE_EN, VOCAB_SIZE)
     report = measure(joined, shared, english_only)
+    lines = [f'  "{key}": {json.dumps(value)}' for key, value in report.items()]
     contents = {
-        JSON_NAME: "{\n"
-        + ",\n".join(f'  "{key}": {json.dumps(value)}' for key, value in report.items())
-        + "\n}\n",
-        MARKDOWN_NAME: render(report, shared, english_only),
+        output_dir / JSON_NAME: "{\n" + ",\n".join(lines) + "\n}\n",
+        output_dir / MARKDOWN_NAME: render(report, shared, english_only),
     }
-    for name, content in contents.items():
-        bpe.write_atomically(output_dir / name, content)
-        print(output_dir / name)
-    print(summary(report))
+    for path, content in contents.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            bpe.write_atomically(path, content)
+        except OSError as error:
+            sys.exit(f"make_report.py: cannot write {path}: {error.strerror or error}")
+    _tell("\n".join([*map(str, contents), summary(report)]))
 
 
 def measure(joined: str, shared: list[Rule], english_only: list[Rule]) -> dict[str, Any]:
     """Return the figures of `token_report.json`, in its order."""
-    ko_shared, en_shared = (bpe.encode(text, shared) for text in (SAMPLE_KO, SAMPLE_EN))
-    ko_en_only, en_en_only = (bpe.encode(text, english_only) for text in (SAMPLE_KO, SAMPLE_EN))
+    texts = {"ko": SAMPLE_KO, "en": SAMPLE_EN}
+    rules = {"shared": shared, "en_only": english_only}
+    ids = {(text, name): bpe.encode(texts[text], rules[name]) for text in texts for name in rules}
     ko_bytes, en_bytes = len(bpe.to_ids(SAMPLE_KO)), len(bpe.to_ids(SAMPLE_EN))
     return {
         "vocab_size": VOCAB_SIZE,
@@ -76,21 +87,15 @@ def measure(joined: str, shared: list[Rule], english_only: list[Rule]) -> dict[s
         "en_bytes": en_bytes,
         "shared_rules": len(shared),
         "en_only_rules": len(english_only),
-        "ko_tokens_shared": len(ko_shared),
-        "en_tokens_shared": len(en_shared),
-        "ko_tokens_en_only": len(ko_en_only),
-        "en_tokens_en_only": len(en_en_only),
-        "ko_bytes_per_token": ko_bytes / len(ko_shared),
-        "en_bytes_per_token": en_bytes / len(en_shared),
+        "ko_tokens_shared": len(ids["ko", "shared"]),
+        "en_tokens_shared": len(ids["en", "shared"]),
+        "ko_tokens_en_only": len(ids["ko", "en_only"]),
+        "en_tokens_en_only": len(ids["en", "en_only"]),
+        "ko_bytes_per_token": ko_bytes / len(ids["ko", "shared"]),
+        "en_bytes_per_token": en_bytes / len(ids["en", "shared"]),
         "curve": [list(point) for point in bpe.vocab_curve(joined, CURVE_SIZES)],
         "roundtrip_ok": all(
-            bpe.decode(ids, rules) == text
-            for ids, rules, text in (
-                (ko_shared, shared, SAMPLE_KO),
-                (en_shared, shared, SAMPLE_EN),
-                (ko_en_only, english_only, SAMPLE_KO),
-                (en_en_only, english_only, SAMPLE_EN),
-            )
+            bpe.decode(ids[text, name], rules[name]) == texts[text] for text, name in ids
         ),
     }
 
@@ -109,205 +114,221 @@ def summary(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _tell(text: str) -> None:
+    """Print `text` as well as standard output can take it: the reports are written by then."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError:  # nobody reads it; what is left would be tried, and fail, again at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def render(report: dict[str, Any], shared: list[Rule], english_only: list[Rule]) -> str:
     """Return `token_report.md`: four sections, each with its tables and what they mean."""
+    figures = SimpleNamespace(**report)
     sections = {
-        "무엇을 쟀나": _what_was_measured(report),
-        "어휘를 키우면 토큰이 어떻게 줄었나": _curve(report),
-        "한국어가 손해를 보는 이유": _why_korean_pays(report, shared, english_only),
-        "바이트 수준이라 안 깨지는 것": _what_does_not_break(report, shared, english_only),
+        "무엇을 쟀나": _what_was_measured(figures),
+        "어휘를 키우면 토큰이 어떻게 줄었나": _curve(figures),
+        "한국어가 손해를 보는 이유": _why_korean_pays(figures, shared, english_only),
+        "바이트 수준이라 안 깨지는 것": _what_does_not_break(figures, shared, english_only),
     }
     text = "".join(f"\n## {title}\n\n{body}\n" for title, body in sections.items())
     return f"# 같은 글, 다른 토큰 수: 한국어와 영어\n{text}"
 
 
-def _what_was_measured(report: dict[str, Any]) -> str:
-    ko_ratio = report["ko_bytes"] / report["ko_chars"]
-    en_ratio = report["en_bytes"] / report["en_chars"]
-    texts = _table(
-        ["글", "글자", "바이트", "글자당 바이트"],
-        [
-            ["한국어", report["ko_chars"], report["ko_bytes"], f"{ko_ratio:.2f}"],
-            ["영어", report["en_chars"], report["en_bytes"], f"{en_ratio:.2f}"],
-        ],
-    )
-    vocabularies = _table(
-        ["어휘", "학습한 글", "허용한 크기", "배운 규칙", "실제 크기"],
-        [
-            [
-                "공유",
-                "한국어 + 영어",
-                VOCAB_SIZE,
-                report["shared_rules"],
-                256 + report["shared_rules"],
-            ],
-            [
-                "영어 전용",
-                "영어",
-                VOCAB_SIZE,
-                report["en_only_rules"],
-                256 + report["en_only_rules"],
-            ],
-        ],
-    )
+def _what_was_measured(figures: SimpleNamespace) -> str:
     return f"""\
-일상을 적은 글 한 편을 한국어와 영어로, 문장 하나하나 같은 내용이 되게 썼다. 이 두 글을 같은
-바이트 수준 BPE 토크나이저로 자르고 토큰 수를 세었다.
+일상을 적은 글 한 편을 한국어와 영어로, 문장마다 내용이 같도록 썼다. 두 글을 바이트 수준 BPE
+토크나이저로 나누고 토큰 수를 셌다. 글자 수에는 공백과 문장 부호도 들어 있다.
 
-{texts}
+| 글 | 글자 | 바이트 | 글자당 바이트 |
+| --- | --- | --- | --- |
+| 한국어 | {figures.ko_chars} | {figures.ko_bytes} | {figures.ko_bytes / figures.ko_chars:.2f} |
+| 영어 | {figures.en_chars} | {figures.en_bytes} | {figures.en_bytes / figures.en_chars:.2f} |
 
-어휘는 두 가지를 학습했다. 둘 다 바이트 256개에서 출발해 가장 자주 나오는 이웃 쌍을 새 토큰으로
-합쳐 나간다.
+어휘는 두 벌을 만들었다. 둘 다 바이트 256개에서 출발해, 가장 자주 나오는 이웃 쌍을 새 토큰으로
+합쳐 나간다. 어떤 쌍을 어떤 새 토큰으로 합치는지 적은 것이 병합 규칙이다.
 
-{vocabularies}
+| 어휘 | 학습한 글 | 크기 상한 | 병합 규칙 | 실제 크기 |
+| --- | --- | --- | --- | --- |
+| 공유 | 한국어 + 영어 | {VOCAB_SIZE} | {figures.shared_rules} | {256 + figures.shared_rules} |
+| 영어 전용 | 영어 | {VOCAB_SIZE} | {figures.en_only_rules} | {256 + figures.en_only_rules} |
 
-{_early_stop(report)}"""
+{_early_stop(figures)}"""
 
 
-def _early_stop(report: dict[str, Any]) -> str:
+def _early_stop(figures: SimpleNamespace) -> str:
     room = VOCAB_SIZE - 256
-    stopped = [
-        f"{name} 어휘는 규칙 {rules}개"
-        for name, rules in (
-            ("공유", report["shared_rules"]),
-            ("영어 전용", report["en_only_rules"]),
-        )
-        if rules < room
-    ]
+    learned = {"공유": figures.shared_rules, "영어 전용": figures.en_only_rules}
+    stopped = [f"{name} 어휘는 {rules}개" for name, rules in learned.items() if rules < room]
     if not stopped:
-        return f"두 어휘 모두 규칙 {room}개를 다 채웠다."
+        return f"두 어휘 모두 병합 규칙 {room}개를 다 채웠다."
     return f"""\
-규칙은 {room}개까지 배울 수 있었지만 {", ".join(stopped)}에서 학습이 끝났다. 글이 짧아서
-{bpe.MIN_PAIR_COUNT}번 이상 나오는 쌍이 더는 남지 않았기 때문이다."""
+병합 규칙은 {room}개까지 배울 수 있었지만 {", ".join(stopped)}에서 학습이
+끝났다. 글이 짧아서 {bpe.MIN_PAIR_COUNT}번 이상 나오는 쌍이 더는 남지 않았기 때문이다."""
 
 
-def _curve(report: dict[str, Any]) -> str:
-    curve = [
-        (size, min(size - 256, report["shared_rules"]), tokens) for size, tokens in report["curve"]
+def _curve(figures: SimpleNamespace) -> str:
+    points = [(size, min(size - 256, figures.shared_rules), count) for size, count in figures.curve]
+    first, last = points[0], points[-1]
+    rows: list[Sequence[object]] = [(*first, "-", "-", "█" * BAR_WIDTH)]
+    gains = []
+    for (size, few, before), (next_size, more, after) in pairwise(points):
+        gain = f"{(before - after) / max(more - few, 1):.2f}"
+        gains.append(f"{size} → {next_size} 구간에서 평균 {gain}개")
+        bar = "█" * round(BAR_WIDTH * after / first[2])
+        rows.append((next_size, more, after, before - after, gain, bar))
+    return f"""\
+두 글을 줄 바꿈 하나로 이은 글의 토큰 수를 어휘 크기마다 셌다. 어휘 크기가 256이면 바이트 하나가
+토큰 하나다.
+
+{_table(["어휘 크기", "병합 규칙", "토큰", "앞보다 줄어든 토큰", "새 규칙 하나당", "그래프"], rows)}
+
+어휘 크기 {last[0]}에서는 처음 토큰 수의 {last[2] / first[2]:.1%}로 줄어든다. 그러나 고르게 줄지는 않는다. 새 규칙
+하나가 줄인 토큰은 {", ".join(gains)}다.
+자주 나오는 쌍부터 합치기 때문에, 나중에 배우는 규칙일수록 쓰일 자리가 적다. 규칙 하나로 얻는
+이득은 갈수록 작아진다."""
+
+
+def _why_korean_pays(figures: SimpleNamespace, shared: list[Rule], english_only: list[Rule]) -> str:
+    return f"""\
+{_costs(figures)}
+
+**출발선이 다르다.** UTF-8에서 한글 한 음절은 3바이트, 영어 글자 하나는 1바이트다. 그래서
+이 한국어 글은 글자 수가 영어의 {figures.ko_chars / figures.en_chars:.2f}배밖에 안 되는데도 바이트 수는 {figures.ko_bytes / figures.en_bytes:.2f}배다. 한글은 두 번
+병합해야 비로소 한 음절이 되지만, 영어는 두 번이면 벌써 세 글자짜리 낱말 조각이 된다.
+
+{_by_character(figures, shared)}
+
+{_across_syllables(figures, shared, english_only)}
+
+두 글의 첫 문장은 이렇게 나뉜다. 토큰 사이에 `|`를 넣었고, 온전한 글자를 이루지 못한 바이트는
+`\\xNN`으로 적었다.
+
+{_first_sentences(shared, english_only)}
+
+바이트 수가 거의 같은 이 두 글에서, 토큰 수의 차이는 어휘를 무엇으로 학습했느냐에서 왔다. 다만
+여기서 잰 것은 이 두 글로 학습한 작은 어휘뿐이어서, 실제 모델에 그대로 적용할 수 없다."""
+
+
+def _costs(figures: SimpleNamespace) -> str:
+    korean = ("한국어", figures.ko_chars, figures.ko_bytes)
+    english = ("영어", figures.en_chars, figures.en_bytes)
+    encodings = [
+        (korean, "공유", figures.ko_tokens_shared),
+        (english, "공유", figures.en_tokens_shared),
+        (korean, "영어 전용", figures.ko_tokens_en_only),
+        (english, "영어 전용", figures.en_tokens_en_only),
     ]
-    largest = max(tokens for _, _, tokens in curve)
-    bars = ["█" * round(BAR_WIDTH * tokens / largest) for _, _, tokens in curve]
-    rows: list[list[object]] = [[*curve[0], "-", "-", bars[0]]]
-    savings = []  # tokens saved per rule, and by which step of the vocabulary
-    for (size, rules, tokens), (next_size, next_rules, next_tokens), bar in zip(
-        curve, curve[1:], bars[1:], strict=False
-    ):
-        per_rule = (tokens - next_tokens) / (next_rules - rules)
-        savings.append((per_rule, f"{size} → {next_size}"))
-        rows.append(
-            [next_size, next_rules, next_tokens, tokens - next_tokens, f"{per_rule:.2f}", bar]
-        )
-    table = _table(
-        ["어휘 크기", "배운 규칙", "토큰", "앞보다 줄어든 토큰", "새 규칙 하나당", "막대"], rows
+    return _table(
+        ["글", "어휘", "글자", "바이트", "토큰", "글자당 토큰", "토큰당 바이트"],
+        [
+            [name, vocabulary, chars, size, count, f"{count / chars:.2f}", f"{size / count:.2f}"]
+            for (name, chars, size), vocabulary, count in encodings
+        ],
     )
-    (most, steepest), (least, flattest) = max(savings), min(savings)
-    kept = 100 * curve[-1][2] / curve[0][2]
+
+
+def _by_character(figures: SimpleNamespace, shared: list[Rule]) -> str:
+    ko_tokens, en_tokens = figures.ko_tokens_shared, figures.en_tokens_shared
+    ko_size, en_size = figures.ko_bytes_per_token, figures.en_bytes_per_token
+    ko_unseen, en_unseen = (UNSEEN[f"새 {language} 문장"] for language in ("한국어", "영어"))
+    ko_new, en_new = (len(bpe.encode(text, shared)) for text in (ko_unseen, en_unseen))
     return f"""\
-두 글을 줄 바꿈 하나로 이은 글의 토큰 수를 어휘 크기마다 쟀다. 어휘가 {curve[0][0]}이면 바이트 하나가 토큰 하나다.
-
-{table}
-
-어휘 크기 {curve[-1][0]}에서는 처음 토큰의 {kept:.1f} %만 남는다. 그러나 고르게 줄지는 않는다. {steepest} 구간에서는
-새 규칙 하나가 토큰을 평균 {most:.2f}개 줄였고, {flattest} 구간에서는 {least:.2f}개 줄였다. 자주 나오는 쌍부터
-합치기 때문에, 나중에 배우는 규칙일수록 쓰일 자리가 적다. 어휘를 키우는 데 드는 값은 갈수록 비싸진다."""
+**글자 수를 기준으로 하면 공유 어휘에서도 한국어가 비싸다.** 글자당 토큰은 한국어 {ko_tokens / figures.ko_chars:.2f}개, 영어
+{en_tokens / figures.en_chars:.2f}개다. 다만 한국어는 더 적은 글자로 같은 내용을 담으므로, 글 전체의 토큰 수는 영어의
+{ko_tokens / en_tokens:.2f}배로 조금 {"적다" if ko_tokens < en_tokens else "많다"}. 토큰당 바이트도 한국어가 조금 {"많다" if ko_size > en_size else "적다"}. 그러나 이것은 어휘를 학습한 바로
+그 글에서 잰 값이다. 학습하지 않은 문장 쌍(“{ko_unseen}”, “{en_unseen}”)을
+같은 어휘로 나누면 한국어는 {ko_new}개, 영어는 {en_new}개로, 한국어가 영어의 {ko_new / en_new:.2f}배다."""
 
 
-def _why_korean_pays(report: dict[str, Any], shared: list[Rule], english_only: list[Rule]) -> str:
-    rows = [
-        _cost_row(
-            "한국어", "공유", report["ko_chars"], report["ko_bytes"], report["ko_tokens_shared"]
-        ),
-        _cost_row(
-            "영어", "공유", report["en_chars"], report["en_bytes"], report["en_tokens_shared"]
-        ),
-        _cost_row(
-            "한국어",
-            "영어 전용",
-            report["ko_chars"],
-            report["ko_bytes"],
-            report["ko_tokens_en_only"],
-        ),
-        _cost_row(
-            "영어", "영어 전용", report["en_chars"], report["en_bytes"], report["en_tokens_en_only"]
-        ),
-    ]
-    table = _table(["글", "어휘", "글자", "바이트", "토큰", "글자당 토큰", "토큰당 바이트"], rows)
-    syllable_bytes, letter_bytes = len(bpe.to_ids("한")), len(bpe.to_ids("h"))
-    hangul = [character for character in SAMPLE_KO if "가" <= character <= "힣"]
-    hangul_shared, hangul_en_only = (
-        sum(len(bpe.encode(character, rules)) for character in hangul) / len(hangul)
+def _across_syllables(
+    figures: SimpleNamespace, shared: list[Rule], english_only: list[Rule]
+) -> str:
+    ko_shared, ko_en_only = figures.ko_tokens_shared, figures.ko_tokens_en_only
+    en_shared, en_en_only = figures.en_tokens_shared, figures.en_tokens_en_only
+    english = f"공유 어휘로 {en_shared}개, 영어 전용 어휘로 {en_en_only}개"
+    if en_shared == en_en_only:
+        english = f"어느 어휘로든 {en_shared}개"
+    syllables = [character for character in SAMPLE_KO if "가" <= character <= "힣"]
+    alone_shared, alone_en_only = (
+        sum(len(bpe.encode(syllable, rules)) for syllable in syllables)
         for rules in (shared, english_only)
     )
-    shared_ratio = report["ko_tokens_shared"] / report["en_tokens_shared"]
-    en_only_ratio = report["ko_tokens_en_only"] / report["en_tokens_en_only"]
+    tokens = _token_bytes(SAMPLE_KO, shared)
+    partial = sum("\ufffd" in token.decode("utf-8", "replace") for token in tokens)
     return f"""\
-{table}
+**학습하지 않은 글자는 바이트 단위로 쪼개진다.** 영어로만 학습한 어휘에는 한글을 합치는 병합 규칙이
+없다. 그래서 같은 한국어 글의 토큰이 {ko_shared}개에서 {ko_en_only}개로 {ko_en_only / ko_shared:.2f}배가 되고, 내용이 같은 영어
+글의 {ko_en_only / en_en_only:.2f}배가 된다. 영어 글은 {english}다.
 
-**출발선이 다르다.** UTF-8에서 한글 한 음절은 {syllable_bytes}바이트, 영어 글자 하나는 {letter_bytes}바이트다. 그래서 이
-한국어 글은 글자 수가 영어의 {report["ko_chars"] / report["en_chars"]:.2f}배밖에 안 되는데도 바이트 수는 {report["ko_bytes"] / report["en_bytes"]:.2f}배다. 한글은
-규칙을 {syllable_bytes - 1}번 써야 겨우 한 음절이 되고, 영어는 그만큼의 규칙으로 이미 낱말 조각을 만든다.
-
-**글자로 세면 공유 어휘에서도 비싸다.** 글자당 토큰은 한국어 {report["ko_tokens_shared"] / report["ko_chars"]:.2f}개, 영어 {report["en_tokens_shared"] / report["en_chars"]:.2f}개다.
-다만 한국어는 적은 글자에 같은 내용을 담으므로, 글 전체의 토큰은 영어의 {shared_ratio:.2f}배다. 두 언어를 함께
-배운 어휘라면 글 전체로는 손해가 거의 없다. 토큰 하나에 한국어는 {report["ko_bytes_per_token"]:.2f}바이트, 영어는
-{report["en_bytes_per_token"]:.2f}바이트가 담긴 것도 같은 이야기다.
-
-**배우지 않은 글자는 바이트로 돌아간다.** 영어만 보고 배운 어휘에는 한글을 합치는 규칙이 없다. 이
-글의 한글 음절을 하나씩 따로 자르면 공유 어휘로는 평균 {hangul_shared:.2f}토큰, 영어 전용 어휘로는 평균
-{hangul_en_only:.2f}토큰이다. 그래서 같은 한국어 글의 토큰이 {report["ko_tokens_shared"]}개에서 {report["ko_tokens_en_only"]}개로 늘어, 내용이 같은 영어
-글의 {en_only_ratio:.2f}배가 된다. 바이트 수({report["ko_bytes"]})와 거의 같은 수다. 영어는 공유 어휘에서 {report["en_tokens_shared"]}개,
-영어 전용 어휘에서 {report["en_tokens_en_only"]}개다. 손해는 언어가 아니라 어휘를 무엇으로 배웠는지에서 온다.
-
-여기서 잰 것은 이 두 글로 배운 작은 어휘뿐이며, 실제 모델의 토크나이저에 대한 말이 아니다."""
+**공유 어휘의 토큰은 음절의 경계를 넘는다.** 음절이 쪼개지는 것만으로는 이만큼 벌어지지 않는다.
+이 글의 한글 음절 {len(syllables)}개를 하나씩 따로 나눈 토큰은 공유 어휘로 모두 {alone_shared}개, 영어 전용 어휘로
+모두 {alone_en_only}개여서 {alone_en_only / alone_shared:.2f}배일 뿐이다. 그런데 공유 어휘로 글을 통째로 나누면 공백과 문장 부호까지 더해도
+{ko_shared}개다. 음절의 경계를 넘어 이웃한 글자까지 담은 토큰이 있기 때문이다. {ko_shared}개 가운데
+{sum(map(_crosses_a_border, tokens))}개가 두 글자 이상에 걸쳐 있고, {partial}개에는 온전하지 않은 글자가 들어 있다."""
 
 
-def _cost_row(text: str, vocabulary: str, chars: int, data: int, tokens: int) -> list[object]:
-    return [text, vocabulary, chars, data, tokens, f"{tokens / chars:.2f}", f"{data / tokens:.2f}"]
+def _first_sentences(shared: list[Rule], english_only: list[Rule]) -> str:
+    lines = []
+    for name, text in (("한국어", SAMPLE_KO), ("영어", SAMPLE_EN)):
+        sentence = text[: text.index(".") + 1]
+        for vocabulary, rules in (("공유", shared), ("영어 전용", english_only)):
+            tokens = _token_bytes(sentence, rules)
+            shown = "|".join(token.decode("utf-8", "backslashreplace") for token in tokens)
+            lines.append(f"{name}, {vocabulary} 어휘: 토큰 {len(tokens)}개\n{shown}\n")
+    return "```text\n" + "\n".join(lines) + "```"
+
+
+def _token_bytes(text: str, rules: list[Rule]) -> list[bytes]:
+    """Return the bytes of each token of `text`."""
+    spelled = {byte: bytes([byte]) for byte in range(256)}
+    for (first, second), token in rules:
+        spelled[token] = spelled[first] + spelled[second]
+    return [spelled[token] for token in bpe.encode(text, rules)]
+
+
+def _crosses_a_border(token: bytes) -> bool:
+    """Say whether a character begins inside `token`: UTF-8 goes on with bytes 0x80 to 0xBF."""
+    return any(byte & 0xC0 != 0x80 for byte in token[1:])
 
 
 def _what_does_not_break(
-    report: dict[str, Any], shared: list[Rule], english_only: list[Rule]
+    figures: SimpleNamespace, shared: list[Rule], english_only: list[Rule]
 ) -> str:
     rows = []
     for name, text in UNSEEN.items():
         encodings = [(bpe.encode(text, rules), rules) for rules in (shared, english_only)]
-        returned = all(bpe.decode(ids, rules) == text for ids, rules in encodings)
+        restored = all(bpe.decode(ids, rules) == text for ids, rules in encodings)
         counts = [len(ids) for ids, _ in encodings]
-        rows.append(
-            [name, f"`{_visible(text)}`", len(text), len(bpe.to_ids(text)), *counts, _yes(returned)]
-        )
+        shown = text.replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")
+        yes_or_no = "예" if restored else "아니요"
+        rows.append([name, f"`{shown}`", len(text), len(bpe.to_ids(text)), *counts, yes_or_no])
     table = _table(
-        ["글", "보기", "글자", "바이트", "토큰(공유)", "토큰(영어 전용)", "그대로 돌아옴"], rows
+        ["종류", "글", "글자", "바이트", "토큰(공유)", "토큰(영어 전용)", "그대로 복원"], rows
     )
     whole = bpe.encode("한", english_only)
-    cuts = _table(
-        ["남긴 토큰", "되돌린 글"],
-        [
-            [str(whole[:length]), f"`{bpe.decode(whole[:length], english_only)}`"]
-            for length in range(1, len(whole) + 1)
-        ],
+    orders = [whole[:length] for length in range(1, len(whole) + 1)] + [whole[::-1]]
+    broken = _table(
+        ["토큰", "복원한 글"], [[ids, f"`{bpe.decode(ids, english_only)}`"] for ids in orders]
     )
+    result = "복원하면 달라지는 글이 있다"
+    if figures.roundtrip_ok:
+        result = "두 글 모두 어느 어휘로든 한 글자도 다르지 않게 복원됐다"
     return f"""\
-규칙은 바이트를 합치기만 하고 버리지 않는다. 토큰을 끝까지 풀면 처음의 바이트가 그대로 나오므로,
-배운 적이 없는 글도 잃는 것이 없다. 규칙이 맞지 않으면 토큰이 많아질 뿐이다. 두 글이 두 어휘
-모두에서 글자 하나까지 그대로 돌아오는지 확인한 결과는 “{_yes(report["roundtrip_ok"])}”다.
+병합 규칙은 바이트를 합치기만 하고 버리지 않는다. 토큰을 끝까지 풀면 처음의 바이트가 그대로 나오므로,
+학습하지 않은 글도 빠짐없이 복원된다. 들어맞는 규칙이 없으면 토큰이 많아질 뿐이다.
+{result}.
 
 아래는 학습한 글에 없던 글이다.
 
 {table}
 
-깨지는 것은 토큰 열이 글자 한가운데에서 끊길 때뿐이다. `한`은 영어 전용 어휘로 토큰 {len(whole)}개다.
-앞에서부터 몇 개만 남기고 되돌리면, 덜 끝난 글자 자리에 U+FFFD가 나오고 오류는 나지 않는다.
+글자가 깨지는 것은 토큰 열이 글자 한가운데에서 끊기거나 순서가 바뀔 때다. `한`은 영어 전용
+어휘로 토큰 {len(whole)}개다. 앞에서부터 몇 개만 남기거나 순서를 뒤집어 복원하면, 완성되지 않은 글자 자리에
+U+FFFD가 나오고 오류는 나지 않는다.
 
-{cuts}"""
-
-
-def _visible(text: str) -> str:
-    return text.replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")
-
-
-def _yes(value: bool) -> str:
-    return "예" if value else "아니요"
+{broken}"""
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
