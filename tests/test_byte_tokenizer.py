@@ -25,7 +25,7 @@ def learned_alphabet(text: str, size: int) -> list[bytes]:
 
 
 class TestTokenize:
-    @pytest.mark.parametrize("few_rules", [0, bpe._Applier.FEW_RULES])
+    @pytest.mark.parametrize("few_rules", [0, bpe._Encoder.FEW_RULES])
     @settings(max_examples=300)
     @given(alphabet=token_alphabets(), text=small_bytes)
     def test_it_is_the_definition(self, few_rules: int, alphabet: list[bytes], text: bytes) -> None:
@@ -33,7 +33,7 @@ class TestTokenize:
         wanted = reference.alphabet_tokenize(alphabet, text)
         assert tokenizer.slow_tokenize(text) == wanted
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bpe._Applier, "FEW_RULES", few_rules)
+            patch.setattr(bpe._Encoder, "FEW_RULES", few_rules)
             assert tokenizer.tokenize(text) == wanted
         assert tokenizer.decode(wanted) == text
 
@@ -43,9 +43,9 @@ class TestTokenize:
         self, alphabet: list[bytes], text: bytes, longest: int, reach: int
     ) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bpe._Applier, "FEW_RULES", 0)
-            patch.setattr(bpe._Applier, "PIECE", longest)
-            patch.setattr(bpe._Applier, "REACH", reach)
+            patch.setattr(bpe._Encoder, "FEW_RULES", 0)
+            patch.setattr(bpe._Encoder, "PIECE", longest)
+            patch.setattr(bpe._Encoder, "REACH", reach)
             wanted = reference.alphabet_tokenize(alphabet, text)
             assert ByteTokenizer(alphabet).tokenize(text) == wanted
 
@@ -77,19 +77,19 @@ class TestTokenize:
         assert tokenizer.tokenize(b"ababcabd") == [256, 256, 99, 256, 100]
         assert tokenizer.tokenize(b"c") == [99]
 
-    @pytest.mark.parametrize("few_rules", [0, bpe._Applier.FEW_RULES])
+    @pytest.mark.parametrize("few_rules", [0, bpe._Encoder.FEW_RULES])
     @pytest.mark.parametrize("length", [0, 1, 2, 3, 4095, 4096, 4097, 9999])
     def test_equal_bytes(
         self, length: int, few_rules: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(bpe._Applier, "FEW_RULES", few_rules)
+        monkeypatch.setattr(bpe._Encoder, "FEW_RULES", few_rules)
         alphabet = [*SINGLE_BYTES, b"aa", b"aaa", b"a" * 4, b"a" * 7, b"a" * 64, b"a" * 8]
         text = b"a" * length
         assert ByteTokenizer(alphabet).tokenize(text) == reference.alphabet_tokenize(alphabet, text)
 
-    @pytest.mark.parametrize("few_rules", [0, bpe._Applier.FEW_RULES])
+    @pytest.mark.parametrize("few_rules", [0, bpe._Encoder.FEW_RULES])
     def test_long_text(self, few_rules: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(bpe._Applier, "FEW_RULES", few_rules)
+        monkeypatch.setattr(bpe._Encoder, "FEW_RULES", few_rules)
         alphabet = learned_alphabet(bpe.SAMPLE_KO + bpe.SAMPLE_EN, 450)
         random.Random(2).shuffle(tail := alphabet[256:])
         alphabet[256:] = tail
@@ -217,7 +217,7 @@ class TestRefusals:
 
     def test_more_tokens_than_there_are_characters(self) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bpe, "_LARGEST_ID", 256)
+            patch.setattr(bpe, "_LARGEST_TOKEN", 256)
             assert ByteTokenizer([*SINGLE_BYTES, b"ab"]).tokenize(b"ab") == [256]
             with pytest.raises(ValueError, match="token 257 is one too many"):
                 ByteTokenizer([*SINGLE_BYTES, b"ab", b"bc"])
