@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -85,5 +87,15 @@ def test_the_readmes_layout_is_the_top_level() -> None:
     listed = {
         Path(name).parts[0] for name in re.findall(r"`([^`]+)`", README.split("## Layout")[1])
     }
-    standing = {path.name for path in ROOT.iterdir() if not path.name.startswith((".", "_"))}
-    assert standing - {"README.md", "pyproject.toml"} <= listed
+    assert top_level() - {"README.md", "pyproject.toml", "PKG-INFO"} <= listed
+
+
+def top_level() -> set[str]:
+    """Return the names that git tracks there or, outside a checkout, all that stand there."""
+    tracked = b""
+    if shutil.which("git"):
+        listing = ["git", "ls-files", "-z"]
+        tracked = subprocess.run(listing, cwd=ROOT, capture_output=True, check=False).stdout
+    names = {Path(name).parts[0] for name in tracked.decode("utf-8").split("\0") if name}
+    names = names or {path.name for path in ROOT.iterdir()}
+    return {name for name in names if not name.startswith((".", "_"))}
