@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 
 import bpe
-import common
-import compare
 
 ROOT = Path(bpe.__file__).parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -50,6 +48,8 @@ def test_the_readmes_report_table_is_the_reports() -> None:
 
 
 def test_the_readmes_vocabulary_table_is_what_compare_prints() -> None:
+    compare = pytest.importorskip("compare", reason="the extra `benchmarks` is not installed")
+    common = compare.common
     if common.python_name() not in README:
         pytest.skip("the README's table was made from the sources of another Python")
     training, held_out = common.corpus_halves()
@@ -58,8 +58,8 @@ def test_the_readmes_vocabulary_table_is_what_compare_prints() -> None:
     printed = compare.count_table(pairs, compare.held_out_texts(held_out)).rows
     shown = table("What vocabulary size buys")[2:]
     assert shown == [row[:6] for row in printed]
-    if common.peer("tokenizers"):  # "needs the same number of tokens in every row"
-        assert [row[3:6] for row in printed] == [row[6:9] for row in printed]
+    # "needs the same number of tokens in every row"
+    assert [row[3:6] for row in printed] == [row[6:9] for row in printed]
     chart = re.findall(r"^    line \[(.*)\]$", README, re.MULTILINE)
     by_text = [", ".join(row[4] for row in shown[start::4]) for start in range(4)]
     assert chart == by_text
