@@ -1,10 +1,12 @@
-"""The package: what its metadata says is so, and the wheel holds the module and the licence."""
+"""The checkout and the package: line ends, metadata that is true, and what the wheel holds."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import re
+import shutil
+import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -19,6 +21,18 @@ ROOT = Path(bpe.__file__).parent
 toml: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 SETTINGS: dict[str, Any] = toml.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT: dict[str, Any] = SETTINGS["project"]
+
+
+@pytest.mark.skipif(
+    not ((ROOT / ".git").exists() and shutil.which("git")), reason="this is no git checkout"
+)
+def test_a_checkout_has_line_feeds_whatever_git_is_told(tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    told = ["-c", "core.autocrlf=true", "-c", "core.eol=crlf"]
+    subprocess.run(["git", "clone", "-q", *told, ROOT, clone], check=True)
+    files = [path for path in clone.rglob("*") if ".git" not in path.parts and path.is_file()]
+    assert clone / ".ci" / "run" in files
+    assert [path for path in files if b"\r" in path.read_bytes()] == []
 
 
 def test_the_licence_that_is_named_is_there() -> None:
