@@ -353,7 +353,7 @@ class TestPage:
         whole = text.encode()
         ends = sorted(cut for cut in {*cuts, len(whole)} if 0 < cut <= len(whole))
         tokens = [whole[start:stop] for start, stop in zip([0, *ends], ends, strict=False)]
-        stretches = list(bpe._stretches(tokens))
+        stretches = list(bpe._parts(tokens))
         assert "".join(stretch for stretch, _, _ in stretches) == text
         assert {place for _, *span in stretches for place in range(*span)} == {*range(len(tokens))}
         position = 0

