@@ -578,26 +578,25 @@ def _longest_beginnings(strings: Iterable[bytes]) -> dict[bytes, bytes]:
     return found
 
 
-def _lengths_by_beginning(tokens: Collection[bytes]) -> dict[bytes, tuple[int, ...]]:
-    """Return which lengths the tokens with a certain beginning have, the longest first.
+def _lengths_by_beginning(tokens: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
+    """Return which lengths the tokens with a certain beginning may have, the longest first.
 
-    The beginnings are those of 3, 6, 12, … bytes. Each has the lengths from its own up to the
-    next one's, and last that of the longest shorter token: so few are ever tried, also where
+    The beginnings are those of 3, 6, 12, … bytes; each has the lengths from its own up to the
+    next one's, and then those of the beginning half as long. So few are tried, also where
     every run of a letter is a token.
     """
-    lengths: dict[bytes, list[int]] = defaultdict(list)
-    for data in tokens:
+    lengths: dict[bytes, list[int]] = {}
+    for data in sorted(tokens, key=len, reverse=True):
         size = 3
         while size <= len(data):
-            longer = lengths[data[:size]]  # it is there, even if nothing is entered
+            listed = lengths.setdefault(data[:size], [])
             size *= 2
-            if size > len(data):
-                longer.append(len(data))
+            if size > len(data) and len(data) not in listed[-1:]:
+                listed.append(len(data))
     found: dict[bytes, tuple[int, ...]] = {}
     for beginning in sorted(lengths, key=len):
         shorter = found.get(beginning[: len(beginning) // 2], (2, 1))
-        last = next(n for n in shorter if n < len(beginning) and beginning[:n] in tokens)
-        found[beginning] = (*sorted(set(lengths[beginning]), reverse=True), last)
+        found[beginning] = (*lengths[beginning], *shorter)
     return found
 
 
@@ -641,7 +640,8 @@ def _vocabulary_of_tokens(
             if first in made and second in made:
                 halves = made[first], made[second]
                 if vocabulary.may_touch(*halves):
-                    if [vocabulary.ids[half] for half in halves] == [id_of[first], id_of[second]]:
+                    ids = id_of[first], id_of[second]
+                    if ids == (vocabulary.ids[halves[0]], vocabulary.ids[halves[1]]):
                         made[data] = vocabulary.add(*halves, token_id)
                     break
             first = beginnings[first]

@@ -19,9 +19,7 @@ def trained() -> BPETokenizer:
 
 
 @pytest.mark.parametrize("make", [BPETokenizer.save, BPETokenizer.to_huggingface])
-def test_a_pipe_is_written_to(
-    tmp_path: Path, make: Callable[[BPETokenizer, Path], None]
-) -> None:
+def test_a_pipe_is_written_to(tmp_path: Path, make: Callable[[BPETokenizer, Path], None]) -> None:
     make(trained(), tmp_path / "t.json")
     os.mkfifo(tmp_path / "pipe")
     with ThreadPoolExecutor(1) as pool:
