@@ -1153,7 +1153,7 @@ class BPETokenizer:
         >>> list(tokenizer.encode_iterable(["a<|e", "nd|>", "b"]))
         [97, 256, 98]
         """
-        coder = self._coder
+        coder, done = self._coder, 0
         if coder.splitter.looks_back:
             pattern = _shown(self.pattern)
             raise ValueError(f"a stream cannot be split by {pattern}, which looks back")
@@ -1167,11 +1167,12 @@ class BPETokenizer:
                     text = held + "".join(collected)
                     settled = coder.settled(text, allowed_special)
                     yield from chain.from_iterable(
-                        coder.encoded_pieces(text[:settled], allowed_special)
+                        coder.encoded_pieces(text[:settled], allowed_special, done)
                     )
                     held, collected, size = text[settled:], [], 0
+                    done += settled
         text = held + "".join(collected)
-        yield from chain.from_iterable(coder.encoded_pieces(text, allowed_special))
+        yield from chain.from_iterable(coder.encoded_pieces(text, allowed_special, done))
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
         r"""Return the text of token ids; bytes that are not UTF-8 show as U+FFFD.
