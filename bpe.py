@@ -1554,7 +1554,10 @@ class BPETokenizer:
         if isinstance(text, (bytes, os.PathLike)) or not isinstance(text, Iterable):
             hint = "; to train on a file, read it: Path(…).read_text(encoding='utf-8')"
             raise TypeError(f"text must be str or strings, not {type(text).__name__}{hint}")
-        documents = _reported(self._coder.blocks(text) if isinstance(text, str) else text, progress)
+        if isinstance(text, str):
+            _utf8(text, "text")
+            text = self._coder.blocks(text)
+        documents = _reported(text, progress)
         if _checked_workers(workers) == 1:
             return _count_pieces(self, documents)
         plain = BPETokenizer(self.pattern, list(self.special_tokens))  # all that cutting needs
