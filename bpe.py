@@ -1708,9 +1708,11 @@ class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
     def characters(self, pre_token: str) -> str:
         """Return the token characters of a pre-token, which learning goes on from."""
         data = pre_token.encode("utf-8")
+        if data in self.tokens:
+            return ""
         if len(self.vocabulary.ids) == 256:
             return data.decode("latin-1")
-        return "" if data in self.tokens else "".join(map(chr, self.encoder.encode_to_tokens(data)))
+        return "".join(map(chr, self.encoder.encode_to_tokens(data)))
 
     def seed(self, counts: Mapping[str, int], words: Iterable[str]) -> None:
         """Enter the words met most often in a training, and what each became, in characters.
@@ -1720,7 +1722,7 @@ class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
         ids = self.vocabulary.ids
         by_count = sorted(zip(counts.values(), counts, words, strict=True), key=itemgetter(0))
         for _, word, tokens in by_count[: -self.LIMIT // 2 : -1]:
-            if len(word) <= self.LONGEST:
+            if tokens and len(word) <= self.LONGEST:  # none: it was a token, not learned from
                 self[word] = tuple([ids[ord(token)] for token in tokens])
 
 
