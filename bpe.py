@@ -1894,6 +1894,8 @@ def _content_of(tokenizer: BPETokenizer) -> dict[str, Any]:
     """Return what `save` writes: ordinary values under the keys of the latest version."""
     vocabulary, spelling = tokenizer._vocabulary, _byte_spelling()
     byte_ids = vocabulary.ids[:256]
+    if len(tokenizer._ordinary) > _MOST_TOKENS:
+        raise ValueError(f"a file has {_MOST_TOKENS} tokens at most, special ones aside")
     others = tokenizer._ordinary.keys() - set(vocabulary.ids)
     own_ids = tokenizer._names_with_own_id
     return {
@@ -1922,6 +1924,7 @@ def _text_of(content: dict[str, Any]) -> str:
 
 def _parse_tokenizer(data: bytes) -> BPETokenizer:
     """Return the tokenizer that a file describes; take only what `save` can write."""
+    _check_values(data)
     content = _parse_content(data.decode("utf-8"))
     pattern, names, chosen = (content[key] for key in ("pattern", "special_tokens", "chosen_ids"))
     if type(pattern) is list and {*map(type, pattern)} <= {str}:
@@ -2021,6 +2024,8 @@ def _parse_other_tokens(tokens: object, vocabulary: _Vocabulary) -> dict[bytes, 
     """Return the tokens that no merge makes, and for whole tokens those of `vocabulary` too."""
     if type(tokens) is not dict or not {*map(type, tokens.values())} <= {int}:
         raise ValueError("other_tokens is not an object of ids")
+    if len(vocabulary.ids) + len(tokens) > _MOST_TOKENS:
+        raise ValueError(f"other_tokens: a file has {_MOST_TOKENS} tokens at most")
     byte_of = {character: byte for byte, character in enumerate(_byte_spelling())}
     ids = dict(zip(vocabulary.bytes, vocabulary.ids, strict=True))
     taken = set(vocabulary.ids)
@@ -2585,8 +2590,7 @@ def _vocabulary_of_merges(
 
 def _parse_json(data: bytes) -> Any:
     _check_sizes(data, 0)
-    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise ValueError(f"it holds more than {_MOST_VALUES} values")
+    _check_values(data)
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeated_keys)
     except RecursionError:
@@ -2598,6 +2602,11 @@ def _check_sizes(data: bytes, token_count: int) -> None:
         raise ValueError(f"it has more than {_LARGEST_FILE} bytes")
     if token_count > _LARGEST_TOKEN + 1:
         raise ValueError(f"it has more than {_LARGEST_TOKEN + 1} tokens")
+
+
+def _check_values(data: bytes) -> None:
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise ValueError(f"it holds more than {_MOST_VALUES} values")
 
 
 def _check_bytes(tokens: Collection[bytes]) -> None:
