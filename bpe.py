@@ -1163,7 +1163,7 @@ class BPETokenizer:
         >>> list(tokenizer.encode_iterable(["a<|e", "nd|>", "b"]))
         [97, 256, 98]
         """
-        coder = self._coder
+        coder, done = self._coder, 0
         if coder.splitter.looks_back:
             pattern = _shown(self.pattern)
             raise ValueError(f"a stream cannot be split by {pattern}, which looks back")
@@ -1177,11 +1177,12 @@ class BPETokenizer:
                     text = held + "".join(collected)
                     settled = coder.settled(text, allowed_special)
                     yield from chain.from_iterable(
-                        coder.encoded_pieces(text[:settled], allowed_special)
+                        coder.encoded_pieces(text[:settled], allowed_special, done)
                     )
                     held, collected, size = text[settled:], [], 0
+                    done += settled
         text = held + "".join(collected)
-        yield from chain.from_iterable(coder.encoded_pieces(text, allowed_special))
+        yield from chain.from_iterable(coder.encoded_pieces(text, allowed_special, done))
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
         r"""Return the text of token ids; bytes that are not UTF-8 show as U+FFFD.
@@ -1563,7 +1564,10 @@ class BPETokenizer:
         if isinstance(text, (bytes, os.PathLike)) or not isinstance(text, Iterable):
             hint = "; to train on a file, read it: Path(…).read_text(encoding='utf-8')"
             raise TypeError(f"text must be str or strings, not {type(text).__name__}{hint}")
-        documents = _reported(self._coder.blocks(text) if isinstance(text, str) else text, progress)
+        if isinstance(text, str):
+            _utf8(text, "text")
+            text = self._coder.blocks(text)
+        documents = _reported(text, progress)
         if _checked_workers(workers) == 1:
             return _count_pieces(self, documents)
         plain = BPETokenizer(self.pattern, list(self.special_tokens))  # all that cutting needs
@@ -1714,9 +1718,11 @@ class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
     def characters(self, pre_token: str) -> str:
         """Return the token characters of a pre-token, which learning goes on from."""
         data = pre_token.encode("utf-8")
+        if data in self.tokens:
+            return ""
         if len(self.vocabulary.ids) == 256:
             return data.decode("latin-1")
-        return "" if data in self.tokens else "".join(map(chr, self.encoder.encode_to_tokens(data)))
+        return "".join(map(chr, self.encoder.encode_to_tokens(data)))
 
     def seed(self, counts: Mapping[str, int], words: Iterable[str]) -> None:
         """Enter the words met most often in a training, and what each became, in characters.
@@ -1726,7 +1732,7 @@ class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
         ids = self.vocabulary.ids
         by_count = sorted(zip(counts.values(), counts, words, strict=True), key=itemgetter(0))
         for _, word, tokens in by_count[: -self.LIMIT // 2 : -1]:
-            if len(word) <= self.LONGEST:
+            if tokens and len(word) <= self.LONGEST:  # none: it was a token, not learned from
                 self[word] = tuple([ids[ord(token)] for token in tokens])
 
 
@@ -1900,6 +1906,8 @@ def _content_of(tokenizer: BPETokenizer) -> dict[str, Any]:
     """Return what `save` writes: ordinary values under the keys of the latest version."""
     vocabulary, spelling = tokenizer._vocabulary, _byte_spelling()
     byte_ids = vocabulary.ids[:256]
+    if len(tokenizer._ordinary) > _MOST_TOKENS:
+        raise ValueError(f"a file has {_MOST_TOKENS} tokens at most, special ones aside")
     others = tokenizer._ordinary.keys() - set(vocabulary.ids)
     own_ids = tokenizer._names_with_own_id
     return {
@@ -1928,6 +1936,7 @@ def _text_of(content: dict[str, Any]) -> str:
 
 def _parse_tokenizer(data: bytes) -> BPETokenizer:
     """Return the tokenizer that a file describes; take only what `save` can write."""
+    _check_values(data)
     content = _parse_content(data.decode("utf-8"))
     pattern, names, chosen = (content[key] for key in ("pattern", "special_tokens", "chosen_ids"))
     if type(pattern) is list and {*map(type, pattern)} <= {str}:
@@ -2027,6 +2036,8 @@ def _parse_other_tokens(tokens: object, vocabulary: _Vocabulary) -> dict[bytes, 
     """Return the tokens that no merge makes, and for whole tokens those of `vocabulary` too."""
     if type(tokens) is not dict or not {*map(type, tokens.values())} <= {int}:
         raise ValueError("other_tokens is not an object of ids")
+    if len(vocabulary.ids) + len(tokens) > _MOST_TOKENS:
+        raise ValueError(f"other_tokens: a file has {_MOST_TOKENS} tokens at most")
     byte_of = {character: byte for byte, character in enumerate(_byte_spelling())}
     ids = dict(zip(vocabulary.bytes, vocabulary.ids, strict=True))
     taken = set(vocabulary.ids)
@@ -2592,8 +2603,7 @@ def _vocabulary_of_merges(
 
 def _parse_json(data: bytes) -> Any:
     _check_sizes(data, 0)
-    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise ValueError(f"it holds more than {_MOST_VALUES} values")
+    _check_values(data)
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeated_keys)
     except RecursionError:
@@ -2605,6 +2615,11 @@ def _check_sizes(data: bytes, token_count: int) -> None:
         raise ValueError(f"it has more than {_LARGEST_FILE} bytes")
     if token_count > _LARGEST_TOKEN + 1:
         raise ValueError(f"it has more than {_LARGEST_TOKEN + 1} tokens")
+
+
+def _check_values(data: bytes) -> None:
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise ValueError(f"it holds more than {_MOST_VALUES} values")
 
 
 def _check_bytes(tokens: Collection[bytes]) -> None:

@@ -6,7 +6,7 @@ Nothing here imports `bpe`. Every function recounts and rebuilds from scratch.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Pair = tuple[int, int]
 Rule = tuple[Pair, int]
@@ -39,9 +39,16 @@ def train(text: str, vocab_size: int, minimum: int = 2) -> list[Rule]:
 
 def train_words(words: Mapping[str, int], vocab_size: int, minimum: int = 2) -> list[Rule]:
     """Train on separate words, each of which counts as often as `words` says."""
-    sequences = [(list(word.encode("utf-8")), times) for word, times in words.items()]
-    rules: list[Rule] = []
-    while 256 + len(rules) < vocab_size:
+    return extend_words(words, [], range(256, vocab_size), minimum)
+
+
+def extend_words(
+    words: Mapping[str, int], rules: Sequence[Rule], new_ids: Iterable[int], minimum: int = 2
+) -> list[Rule]:
+    """Encode the words with the rules there are, then go on learning; return all rules."""
+    sequences = [(encode(word, rules), times) for word, times in words.items()]
+    learned = list(rules)
+    for new_id in new_ids:
         counts: dict[Pair, int] = {}
         for ids, times in sequences:
             for pair, n in count_pairs(ids).items():
@@ -50,10 +57,9 @@ def train_words(words: Mapping[str, int], vocab_size: int, minimum: int = 2) -> 
         if best == 0 or best < minimum:
             break
         pair = min(p for p, n in counts.items() if n == best)
-        new_id = 256 + len(rules)
         sequences = [(merge(ids, pair, new_id), times) for ids, times in sequences]
-        rules.append((pair, new_id))
-    return rules
+        learned.append((pair, new_id))
+    return learned
 
 
 def encode(text: str, rules: Sequence[Rule]) -> list[int]:
@@ -73,6 +79,22 @@ def expand(token: int, rules: Sequence[Rule]) -> bytes:
 
 def decode(ids: Sequence[int], rules: Sequence[Rule]) -> str:
     return b"".join(expand(token, rules) for token in ids).decode("utf-8", errors="replace")
+
+
+def cut_at_names(text: str, names: Collection[str]) -> list[str]:
+    """Cut `text` before and after each name in it: the leftmost wins, then the longest."""
+    pieces, ordinary = [], ""
+    i = 0
+    while i < len(text):
+        found = [name for name in names if text.startswith(name, i)]
+        if found:
+            pieces += [ordinary, max(found, key=len)]
+            ordinary = ""
+            i += len(pieces[-1])
+        else:
+            ordinary += text[i]
+            i += 1
+    return [piece for piece in [*pieces, ordinary] if piece]
 
 
 def alphabet_tokenize(alphabet: Sequence[bytes], text: bytes) -> list[int]:

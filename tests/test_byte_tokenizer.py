@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import random
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +16,7 @@ import bpe
 import reference
 from bpe import BPETokenizer, ByteTokenizer
 from strategies import token_alphabets
+from work import lines_run
 
 SINGLE_BYTES = [bytes([byte]) for byte in range(256)]
 
@@ -25,27 +28,24 @@ def learned_alphabet(text: str, size: int) -> list[bytes]:
 
 
 class TestTokenize:
-    @pytest.mark.parametrize("few_rules", [0, bpe._Encoder.FEW_RULES])
     @settings(max_examples=300)
-    @given(alphabet=token_alphabets(), text=small_bytes)
-    def test_it_is_the_definition(self, few_rules: int, alphabet: list[bytes], text: bytes) -> None:
+    @given(alphabet=token_alphabets(), text=small_bytes, times=st.sampled_from([1, 4]))
+    def test_it_is_the_definition(self, alphabet: list[bytes], text: bytes, times: int) -> None:
         tokenizer = ByteTokenizer(alphabet)
-        wanted = reference.alphabet_tokenize(alphabet, text)
-        assert tokenizer.slow_tokenize(text) == wanted
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bpe._Encoder, "FEW_RULES", few_rules)
-            assert tokenizer.tokenize(text) == wanted
-        assert tokenizer.decode(wanted) == text
+        wanted = reference.alphabet_tokenize(alphabet, text * times)
+        assert tokenizer.slow_tokenize(text * times) == wanted
+        assert tokenizer.tokenize(text * times) == wanted
+        assert tokenizer.decode(wanted) == text * times
 
-    @settings(max_examples=500)
-    @given(token_alphabets(), small_bytes, st.integers(1, 6), st.integers(1, 3))
+    @settings(max_examples=300)
+    @given(token_alphabets(), small_bytes, st.integers(1, 6), st.integers(2, 7))
     def test_cutting_long_text_changes_nothing(
-        self, alphabet: list[bytes], text: bytes, longest: int, reach: int
+        self, alphabet: list[bytes], text: bytes, times: int, shortest_run: int
     ) -> None:
+        text = text * times + b"a" * 65
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bpe._Encoder, "FEW_RULES", 0)
-            patch.setattr(bpe._Encoder, "PIECE", longest)
-            patch.setattr(bpe._Encoder, "REACH", reach)
+            patch.setattr(bpe, "_RUN", re.compile(rb"(?s)(.)\1{%d,6}" % (shortest_run - 1)))
             wanted = reference.alphabet_tokenize(alphabet, text)
             assert ByteTokenizer(alphabet).tokenize(text) == wanted
 
@@ -63,7 +63,6 @@ class TestTokenize:
 
     def test_of_several_splits_of_one_token_one_is_a_rule(self) -> None:
         tokenizer = ByteTokenizer([*SINGLE_BYTES, b"ab", b"bc", b"abc"])
-        assert len(tokenizer._applier.rules) == 3
         assert tokenizer.tokenize(b"abcbc") == [258, 257]
 
     def test_where_a_heap_alone_goes_wrong(self) -> None:
@@ -77,7 +76,7 @@ class TestTokenize:
         assert tokenizer.tokenize(b"ababcabd") == [256, 256, 99, 256, 100]
         assert tokenizer.tokenize(b"c") == [99]
 
-    @pytest.mark.parametrize("few_rules", [0, bpe._Encoder.FEW_RULES])
+    @pytest.mark.parametrize("few_rules", [0, 750])
     @pytest.mark.parametrize("length", [0, 1, 2, 3, 4095, 4096, 4097, 9999])
     def test_equal_bytes(
         self, length: int, few_rules: int, monkeypatch: pytest.MonkeyPatch
@@ -87,7 +86,7 @@ class TestTokenize:
         text = b"a" * length
         assert ByteTokenizer(alphabet).tokenize(text) == reference.alphabet_tokenize(alphabet, text)
 
-    @pytest.mark.parametrize("few_rules", [0, bpe._Encoder.FEW_RULES])
+    @pytest.mark.parametrize("few_rules", [0, 750])
     def test_long_text(self, few_rules: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(bpe._Encoder, "FEW_RULES", few_rules)
         alphabet = learned_alphabet(bpe.SAMPLE_KO + bpe.SAMPLE_EN, 450)
@@ -103,6 +102,51 @@ class TestTokenize:
         assert tokenizer.token_alphabet == [*SINGLE_BYTES, b"ab"]
         assert tokenizer.tokenize(b"ab") == [256]
         assert tokenizer.decode([256]) == b"ab"
+
+    @pytest.mark.parametrize("kind", [bytearray, memoryview])
+    def test_what_holds_bytes_is_taken_for_them(self, kind: Any) -> None:
+        token = bytearray(b"ab")
+        tokenizer = ByteTokenizer([*map(kind, SINGLE_BYTES), kind(token)])
+        token[0] = ord("x")
+        assert tokenizer.token_alphabet == [*SINGLE_BYTES, b"ab"]
+        assert (
+            tokenizer.tokenize(kind(b"abc")) == tokenizer.slow_tokenize(kind(b"abc")) == [256, 99]
+        )
+
+    def test_a_pickle_holds_the_alphabet(self) -> None:
+        tokenizer = ByteTokenizer([*SINGLE_BYTES, b"ab", b"abc", b"ab"])
+        before = pickle.dumps(tokenizer)
+        tokenizer.tokenize(b"abcab" * 100)
+        assert pickle.dumps(tokenizer) == before
+        assert pickle.loads(before).tokenize(b"abcab") == tokenizer.tokenize(b"abcab")
+
+
+class TestWork:
+    """What is counted are the lines of the module that run; what is in C, each does once."""
+
+    @pytest.mark.parametrize("order", [1, -1])
+    @pytest.mark.parametrize("letters", [b"a", b"ab"])
+    def test_a_nested_chain_is_set_up_in_time_linear_in_its_bytes(
+        self, letters: bytes, order: int
+    ) -> None:
+        def work(length: int) -> int:
+            chain = [letters * size for size in range(2, length + 1)][::order]
+            return lines_run(lambda: ByteTokenizer([*SINGLE_BYTES, *chain]))
+
+        without, few, many = work(1), work(100), work(200)
+        assert many - without < 5 * (few - without)  # four times the bytes
+
+    @pytest.mark.parametrize("text", [b"a" * 6000, b"ab" * 3000, b"aab" * 2000, b"a" * 5999 + b"b"])
+    def test_twice_the_text_is_twice_the_work(
+        self, text: bytes, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bpe._Encoder, "FEW_RULES", 0)
+        runs = [b"a" * size for size in range(2, 40)]
+        tokenizer = ByteTokenizer([*SINGLE_BYTES, *runs, b"ab", b"ba", b"abab"])
+        tokenizer.tokenize(text)
+        assert lines_run(lambda: tokenizer.tokenize(text * 2)) < 2.2 * lines_run(
+            lambda: tokenizer.tokenize(text)
+        )
 
 
 class TestEstimate:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 import bpe
@@ -21,7 +21,7 @@ TEXT = "the cat sat on the mat, the rat that sat 한글 한국\n" * 3
 
 Content = dict[str, Any]
 one_folder_serves = settings(
-    max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -38,6 +38,10 @@ def state(tokenizer: BPETokenizer) -> tuple[object, ...]:
         tokenizer.vocab,
         tokenizer.special_tokens,
     )
+
+
+def inverted(names: dict[str, int]) -> dict[int, str]:
+    return {token_id: name for name, token_id in names.items()}
 
 
 class TestSaveAndLoad:
@@ -65,9 +69,52 @@ class TestSaveAndLoad:
         tokenizer = BPETokenizer(None, ["<|끝|>"]).train("ababab", 258)
         tokenizer.save(tmp_path / "t.json")
         assert (tmp_path / "t.json").read_text(encoding="utf-8") == (
-            '{\n "version": 1,\n "pattern": null,\n "special_tokens": {"<|끝|>": 258},\n'
-            ' "chosen_ids": [],\n "merges": [\n  [97, 98],\n  [256, 256]\n ]\n}\n'
+            '{\n "version": 2,\n "pattern": null,\n "normalization": null,\n'
+            ' "whole_tokens": false,\n "special_tokens": {"<|끝|>": 258},\n "chosen_ids": [],\n'
+            ' "byte_ids": null,\n "other_tokens": {},\n'
+            ' "merges": [\n  [97, 98, 256],\n  [256, 256, 257]\n ]\n}\n'
         )
+
+    @one_folder_serves
+    @given(
+        text=some_text,
+        byte_ids=st.permutations(range(300, 556)) | st.none(),
+        tokens=st.lists(st.text("ab", min_size=2, max_size=5), unique=True, max_size=8),
+        pattern=st.sampled_from([None, (r"\p{N}", GPT2_SPLIT_PATTERN)]),
+        special=st.dictionaries(st.text("<|xy", min_size=1), st.integers(600, 620), max_size=3),
+    )
+    def test_a_vocabulary_of_others_is_kept(
+        self,
+        tmp_path: Path,
+        text: str,
+        byte_ids: list[int] | None,
+        tokens: list[str],
+        pattern: str | tuple[str, ...] | None,
+        special: dict[str, int],
+    ) -> None:
+        ranks = {bytes([byte]): (byte_ids or range(256))[byte] for byte in range(256)}
+        ranks |= {token.encode(): 560 + 2 * number for number, token in enumerate(tokens)}
+        special = {name: special_id for special_id, name in inverted(special).items()}
+        try:
+            tokenizer = BPETokenizer.from_tiktoken(ranks, pattern, special)
+        except ValueError:  # a token that would be merged after its turn
+            reject()
+        tokenizer.extend("xyxyxy", len(ranks) + 2)
+        tokenizer.save(tmp_path / "t.json")
+        for loaded in (
+            BPETokenizer().load(tmp_path / "t.json"),
+            BPETokenizer.from_file(tmp_path / "t.json"),
+            pickle.loads(pickle.dumps(tokenizer)),
+        ):
+            assert state(loaded) == state(tokenizer)
+            for sample in (text, "".join(tokens), "aabbabxy"):
+                assert loaded.encode(sample) == tokenizer.encode(sample)
+
+    def test_a_rule_of_the_byte_0(self, tmp_path: Path) -> None:
+        tokenizer = BPETokenizer(None).train("\0\0\0\0a\0a", 259)
+        assert list(tokenizer.merges)[0] == (0, 0)
+        tokenizer.save(tmp_path / "t.json")
+        assert state(BPETokenizer().load(tmp_path / "t.json")) == state(tokenizer)
 
     def test_saving_replaces_as_a_whole(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -113,62 +160,162 @@ class TestSaveAndLoad:
         with pytest.raises(FileNotFoundError):
             BPETokenizer().load(tmp_path / "none.json")
 
-    def test_two_tokens_of_the_same_bytes_are_kept(self, tmp_path: Path) -> None:
-        write(tmp_path / "t.json", merges=[[97, 97], [97, 256], [256, 97]])
-        tokenizer = BPETokenizer().load(tmp_path / "t.json")
-        assert tokenizer.vocab[257] == tokenizer.vocab[258] == b"aaa"
-        tokenizer.save(tmp_path / "again.json")
-        assert state(BPETokenizer().load(tmp_path / "again.json")) == state(tokenizer)
-        exports: list[Callable[[], object]] = [
-            tokenizer.mergeable_ranks,
-            lambda: tokenizer.to_tiktoken(tmp_path / "ranks"),
-            lambda: tokenizer.to_huggingface(tmp_path / "tokenizer.json"),
-        ]
-        for export in exports:
-            with pytest.raises(ValueError, match="tokens 257 and 258 spell the same bytes b'aaa'"):
-                export()
+
+class TestVersion1:
+    written = """{
+ "version": 1,
+ "pattern": "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}{1,3}| ?\
+[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+",
+ "special_tokens": {"<|pad|>": 5000, "<|end|>": 267, "<|끝|>": 268},
+ "chosen_ids": ["<|pad|>"],
+ "merges": [
+  [108, 111],
+  [256, 119],
+  [32, 237],
+  [149, 156],
+  [257, 101],
+  [258, 259],
+  [261, 234],
+  [32, 115],
+  [32, 260],
+  [184, 128],
+  [262, 265]
+ ]
+}
+"""
+
+    def test_a_file_that_the_first_version_wrote_is_the_same_tokenizer(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "v1.json").write_text(self.written, encoding="utf-8")
+        learned = BPETokenizer(special_tokens=["<|end|>", "<|끝|>"])
+        learned.register_special_tokens({"<|pad|>": 5000})
+        learned.train("low lower lowest, slow slower 한글 한국 한글", 268)
+        loaded = BPETokenizer().load(tmp_path / "v1.json")
+        assert state(loaded) == state(BPETokenizer.from_file(tmp_path / "v1.json"))
+        assert state(loaded) == state(learned)
+        text = "lowest slow 한글<|끝|><|pad|>"
+        assert loaded.encode(text) == [260, 115, 116, 263, 257, 266, 268, 5000]
+        loaded.save(tmp_path / "new.json")
+        learned.save(tmp_path / "learned.json")
+        assert (tmp_path / "new.json").read_bytes() == (tmp_path / "learned.json").read_bytes()
+
+    @pytest.mark.parametrize(
+        ("old", "new", "fault"),
+        [
+            ("[262, 265]", "[262, 265, 266]", "rule 10 is not a pair of ids and a new id"),
+            ("[108, 111]", "[108]", "rule 0 is not a pair"),
+            ("[108, 111]", "5", "rule 0 is not a pair"),
+            ("[108, 111]", "[108, 256]", "rule 0 uses token 256, which is not defined yet"),
+            ("[262, 265]", "[119, 101], [256, 266]", "rule 11 never applies"),
+            ('"<|end|>": 267', '"<|end|>": 270', "special_tokens is not what would be written"),
+            ('"chosen_ids": ["<|pad|>"]', '"chosen_ids": []', "special_tokens is not what would"),
+            ('"merges"', '"normalization": null, "merges"', "the key 'merges' does not stand"),
+        ],
+    )
+    def test_it_is_distrusted_like_the_others(
+        self, tmp_path: Path, old: str, new: str, fault: str
+    ) -> None:
+        assert old in self.written
+        (tmp_path / "v1.json").write_text(self.written.replace(old, new), encoding="utf-8")
+        with pytest.raises(ValueError, match=fault):
+            BPETokenizer().load(tmp_path / "v1.json")
+
+
+def content_with(changes: Content) -> Content:
+    content: Content = {
+        "version": 2,
+        "pattern": None,
+        "normalization": None,
+        "whole_tokens": False,
+        "special_tokens": {"<|end|>": 258},
+        "chosen_ids": [],
+        "byte_ids": None,
+        "other_tokens": {},
+        "merges": [[97, 98, 256], [256, 99, 257]],
+    }
+    return content | changes
 
 
 def write(path: Path, **changes: object) -> None:
-    content: Content = {
-        "version": 1,
-        "pattern": None,
-        "special_tokens": {"<|end|>": 300},
-        "chosen_ids": [],
-        "merges": [[97, 98], [256, 99]],
-    }
-    path.write_text(json.dumps(content | changes), encoding="utf-8")
+    path.write_text(json.dumps(content_with(changes)), encoding="utf-8")
 
+
+BYTES_MIXED = [*range(255, -1, -1)]
+NOT_WRITTEN = "is not what would be written for these tokens"
 
 BAD_FILES = [
-    ({"version": 2}, "version 2 is not 1"),
-    ({"version": True}, "version True is not 1"),
-    ({"version": None}, "version None is not 1"),
-    ({"extra": 1}, "not a tokenizer"),
-    ({"pattern": 5}, "pattern is neither a string nor null"),
+    ({"version": 3}, "version 3 is not 2"),
+    ({"version": 0}, "version 0 is not 2"),
+    ({"version": True}, "version True is not 2"),
+    ({"version": None}, "version None is not 2"),
+    ({"extra": 1}, "the file does not end at character"),
+    ({"pattern": 5}, "pattern is neither a string, nor a list of strings, nor null"),
+    ({"pattern": ["a", 5]}, "pattern is neither"),
+    ({"pattern": {"a": 5}}, "pattern is neither"),
     ({"pattern": "("}, "invalid split pattern"),
-    ({"pattern": r"\p{Foo}"}, "invalid split pattern"),
+    ({"pattern": ["a", r"\p{Foo}"]}, "invalid split pattern"),
+    ({"normalization": "NFD"}, "normalization or whole_tokens is not one of its values"),
+    ({"whole_tokens": 0}, "normalization or whole_tokens is not one of its values"),
     ({"special_tokens": ["<|end|>"]}, "special_tokens is not an object of ids"),
     ({"special_tokens": {"x": "300"}}, "special_tokens is not an object of ids"),
     ({"special_tokens": {"x": True}}, "special_tokens is not an object of ids"),
     ({"special_tokens": {"x": 3.5}}, "special_tokens is not an object of ids"),
-    ({"special_tokens": {"x": 257}}, "'x' cannot have the id 257: it is taken"),
-    ({"special_tokens": {"x": 400, "y": 400}}, "'y' cannot have the id 400: it is taken"),
-    ({"special_tokens": {"x": -1}}, "'x' cannot have the id -1"),
-    ({"special_tokens": {"": 300}}, "cannot be empty"),
-    ({"special_tokens": {"\ud800": 300}}, "surrogates not allowed"),
-    ({"chosen_ids": ["y"]}, "chosen_ids is not a list of names"),
+    ({"special_tokens": {"x": 257}}, f"special_tokens {NOT_WRITTEN}"),
+    ({"special_tokens": {"x": 259}}, f"special_tokens {NOT_WRITTEN}"),
+    ({"special_tokens": {"x": 259, "y": 258}}, f"special_tokens {NOT_WRITTEN}"),
+    ({"special_tokens": {"x": 257}, "chosen_ids": ["x"]}, "'x' cannot have the id 257: it is ta"),
+    ({"special_tokens": {"x": -1}, "chosen_ids": ["x"]}, "'x' cannot have the id -1"),
+    (
+        {"special_tokens": {"x": 400, "y": 400}, "chosen_ids": ["x", "y"]},
+        "'y' cannot have the id 400: it is taken",
+    ),
+    (
+        {"special_tokens": {"x": 258, "y": 400}, "chosen_ids": ["y"]},
+        f"special_tokens {NOT_WRITTEN}",  # chosen ones come first
+    ),
+    ({"special_tokens": {"": 258}}, "cannot be empty"),
+    ({"special_tokens": {"\ud800": 258}}, "surrogates not allowed"),
+    ({"chosen_ids": ["y"]}, f"chosen_ids {NOT_WRITTEN}"),
+    ({"chosen_ids": ["<|end|>", "<|end|>"]}, f"chosen_ids {NOT_WRITTEN}"),
     ({"chosen_ids": [[]]}, "chosen_ids is not a list of names"),
     ({"chosen_ids": {}}, "chosen_ids is not a list of names"),
+    ({"byte_ids": 5}, "byte_ids is neither a list of ids nor null"),
+    ({"byte_ids": []}, "byte_ids is neither a list of ids nor null"),
+    ({"byte_ids": [*range(255), True]}, "byte_ids is neither a list of ids nor null"),
+    ({"byte_ids": [*range(1, 256), -1]}, "byte_ids is neither a list of ids nor null"),
+    ({"byte_ids": [*range(255)]}, "byte_ids is not 256 different ids"),
+    ({"byte_ids": [*range(255), 0]}, "byte_ids is not 256 different ids"),
+    ({"byte_ids": [*range(256)]}, f"byte_ids {NOT_WRITTEN}"),
+    ({"other_tokens": ["xy"]}, "other_tokens is not an object of ids"),
+    ({"other_tokens": {"xy": 3.0}}, "other_tokens is not an object of ids"),
+    ({"other_tokens": {"xy": 257}}, "'xy' or its id is there already"),
+    ({"other_tokens": {"xy": -1}}, "'xy' or its id is there already"),
+    ({"other_tokens": {"abc": 300}}, "'abc' or its id is there already"),
+    ({"other_tokens": {"한": 300}}, "'한' spells no bytes"),
+    ({"other_tokens": {"": 300}}, "'' spells no bytes"),
+    ({"other_tokens": {"xy": 300, "xz": 299}}, f"(special|other)_tokens {NOT_WRITTEN}"),
     ({"merges": {}}, "merges is not a list"),
-    ({"merges": [[97, 98, 99]]}, "rule 0 is not a pair of ids"),
-    ({"merges": [[97, 98], "ab"]}, "rule 1 is not a pair of ids"),
-    ({"merges": [[97, 98.0]]}, "rule 0 is not a pair of ids"),
-    ({"merges": [[True, 98]]}, "rule 0 is not a pair of ids"),
-    ({"merges": [[97, 256]]}, "rule 0 uses token 256, which is not defined yet"),
-    ({"merges": [[97, -1]]}, "rule 0 uses token -1, which is not defined yet"),
-    ({"merges": [[97, 98], [97, 98]]}, "rule 1 repeats the pair"),
-    ({"merges": [[97, 97], *([n, n] for n in range(256, 300))]}, "the tokens exceed 268435456"),
+    ({"merges": [[97, 98]]}, "rule 0 is not a pair of ids"),
+    ({"merges": [[97, 98, 256, 257]]}, "rule 0 is not a pair of ids"),
+    ({"merges": [[97, 98, 256], "ab"]}, "rule 1 is not a pair of ids"),
+    ({"merges": [[97, 98.0, 256]]}, "rule 0 is not a pair of ids"),
+    ({"merges": [[True, 98, 256]]}, "rule 0 is not a pair of ids"),
+    ({"merges": [[97, 256, 256]]}, "rule 0 uses token 256, which is not defined yet"),
+    ({"merges": [[97, -1, 256]]}, "rule 0 uses token -1, which is not defined yet"),
+    ({"merges": [[97, 98, 99]]}, "rule 0 cannot make token 99"),
+    ({"merges": [[97, 98, -1]]}, "rule 0 cannot make token -1"),
+    ({"merges": [[97, 98, 256], [98, 97, 256]]}, "rule 1 cannot make token 256"),
+    ({"merges": [[97, 98, 256], [97, 98, 257]]}, "rule 1 repeats the pair"),
+    (
+        {"merges": [[97, 98, 256], [98, 99, 257], [97, 257, 258]]},
+        "rule 2 never applies: earlier ones leave no such pair",
+    ),
+    ({"merges": [[97, 97, 256], [97, 256, 257]]}, "rule 1 never applies"),  # it is (256, 97)
+    (
+        {"merges": [[97, 97, 256], *([n, n, n + 1] for n in range(256, 300))]},
+        "with rule 26 the tokens exceed 268435456",
+    ),
 ]
 
 
@@ -182,14 +329,128 @@ class TestDistrust:
         self.refused(path, fault)
 
     @pytest.mark.parametrize(
+        "changes",
+        [
+            {},
+            {"pattern": ["a", "b"], "normalization": "NFC", "whole_tokens": True},
+            {"special_tokens": {"x": 400, "<|end|>": 258}, "chosen_ids": ["x"]},
+            {"special_tokens": {"x": 2**70}, "chosen_ids": ["x"]},
+            {"byte_ids": BYTES_MIXED},
+            {"other_tokens": {"xy": 258, "Ġz": 900}, "special_tokens": {"<|end|>": 901}},
+            {"merges": [[0, 97, 256], [97, 0, 300]], "special_tokens": {"<|end|>": 301}},
+        ],
+    )
+    def test_a_good_file_is_what_is_written_again(self, tmp_path: Path, changes: Content) -> None:
+        write(tmp_path / "t.json", **changes)
+        BPETokenizer().load(tmp_path / "t.json").save(tmp_path / "again.json")
+        again = json.loads((tmp_path / "again.json").read_bytes())
+        assert again == content_with(changes)
+        assert list(again) == list(content_with({}))
+
+    @pytest.mark.parametrize("key", [*content_with({})][1:])
+    def test_keys_stand_in_their_order_and_none_is_missing(self, tmp_path: Path, key: str) -> None:
+        content = content_with({})
+        value = content.pop(key)
+        for wrong in ({key: value} | content, content):
+            (tmp_path / "bad.json").write_text(json.dumps(wrong))
+            self.refused(tmp_path / "bad.json", "the key '.*' does not stand at character")
+        content[key] = value
+        if [*content] != [*content_with({})]:
+            (tmp_path / "bad.json").write_text(json.dumps(content))
+            self.refused(tmp_path / "bad.json", f"the key '{key}' does not stand at character")
+
+    @pytest.mark.parametrize("most", [257, 258, 259])
+    def test_one_rule_too_many_is_named(
+        self, tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write(tmp_path / "t.json")
+        monkeypatch.setattr(bpe, "_MOST_TOKENS", most)
+        if most >= 258:
+            assert len(BPETokenizer().load(tmp_path / "t.json").merges) == 2
+        else:
+            with pytest.raises(ValueError, match="rule 1 is one too many: a file has 257 tokens"):
+                BPETokenizer().load(tmp_path / "t.json")
+
+    def test_tokens_without_a_rule_count_too(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        others = {"xy": 258, "xz": 259}
+        write(tmp_path / "t.json", other_tokens=others, special_tokens={"<|end|>": 260})
+        monkeypatch.setattr(bpe, "_MOST_TOKENS", 260)
+        assert len(BPETokenizer().load(tmp_path / "t.json")) == 261
+        monkeypatch.setattr(bpe, "_MOST_TOKENS", 259)
+        with pytest.raises(ValueError, match="other_tokens.* 259 tokens at most"):
+            BPETokenizer().load(tmp_path / "t.json")
+
+    def test_what_would_not_be_loaded_is_not_saved(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bpe, "_MOST_TOKENS", 260)
+        tokenizer = BPETokenizer(None).train("abcdefgh" * 9, 260)
+        tokenizer.save(tmp_path / "t.json")
+        assert state(BPETokenizer().load(tmp_path / "t.json")) == state(tokenizer)
+        before = (tmp_path / "t.json").read_bytes()
+        tokenizer.train("abcdefgh" * 9, 261)
+        for refused in (
+            lambda: tokenizer.save(tmp_path / "t.json"),
+            lambda: pickle.dumps(tokenizer),
+        ):
+            with pytest.raises(ValueError, match="260 tokens at most"):
+                refused()
+        assert (tmp_path / "t.json").read_bytes() == before
+
+    @pytest.mark.parametrize("limit", [262, 263, 264])
+    def test_the_bytes_of_all_tokens_are_bounded(
+        self, tmp_path: Path, limit: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bpe, "_MOST_BYTES", limit)
+        write(
+            tmp_path / "t.json",
+            merges=[[97, 98, 256], [98, 99, 257], [257, 100, 258]],
+            special_tokens={},
+        )  # of 2, 2 and 3 bytes, beside the 256
+        if limit >= 263:
+            assert len(BPETokenizer().load(tmp_path / "t.json")) == 259
+        else:
+            with pytest.raises(ValueError, match="with rule 2 the tokens exceed 262 bytes"):
+                BPETokenizer().load(tmp_path / "t.json")
+
+    @pytest.mark.parametrize("limit", [-1, 0, 1])
+    def test_the_size_of_a_file_is_bounded(
+        self, tmp_path: Path, limit: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write(tmp_path / "t.json")
+        size = (tmp_path / "t.json").stat().st_size
+        monkeypatch.setattr(bpe, "_LARGEST_FILE", size + limit)
+        if limit >= 0:
+            assert len(BPETokenizer().load(tmp_path / "t.json")) == 259
+        else:
+            with pytest.raises(ValueError, match=f"it has more than {size - 1} bytes"):
+                BPETokenizer().load(tmp_path / "t.json")
+
+    def test_a_small_file_of_many_values_is_refused_before_it_is_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bpe, "_MOST_VALUES", 1000)
+        write(tmp_path / "bad.json", merges=[[]] * 1000)
+        self.refused(tmp_path / "bad.json", "it holds more than 1000 values")
+
+    @pytest.mark.parametrize(
         ("data", "fault"),
         [
-            (b"", "Expecting value"),
-            (b"{", "Expecting property name"),
-            (b"[1]", "not a tokenizer"),
+            (b"", "the key 'version' does not stand at character 0"),
+            (b"{", "the key 'version' does not stand at character 0"),
+            (b"[1]", "the key 'version' does not stand at character 0"),
             (b"\xff\xfe", "codec can't decode"),
-            (b"[" * 100_000, "recursion"),
-            (b'{"version": 1, "version": 1}', "the key 'version' stands twice"),
+            (b'{"version": ' + b"[" * 100_000, "nested too deeply"),
+            (b'{"version": 2, "version": 2}', "the key 'pattern' does not stand at character 13"),
+            (b'{"version": 2, "a": 1, not even JSON', "'pattern' does not stand at character 13"),
+            (b'{"version": 1, "pattern": ', "Expecting value"),
+            (b'{"version": 1, "pattern": null, "special_tokens": {"a": 1, "a": 1', "Expecting"),
+            (
+                b'{"version": 1, "pattern": null, "special_tokens": {"a": 1, "a": 1}',
+                "the key 'a' stands twice in one object",
+            ),
             (b'{"version": ' + b"9" * 10_000 + b"}", "integer string conversion"),
         ],
     )
@@ -214,14 +475,14 @@ class TestDistrust:
             )
         path.write_bytes(content)
         tokenizer = BPETokenizer()
-        message = ""
         try:
             tokenizer.load(path)
         except ValueError as fault:
-            message = str(fault)
-        if message:
-            assert str(path) in message
+            assert str(path) in str(fault)
             assert state(tokenizer) == state(BPETokenizer())
+        else:
+            tokenizer.save(path)
+            assert json.loads(path.read_bytes()) == json.loads(content)
         assert tokenizer.decode(tokenizer.encode(TEXT)) == TEXT
 
     def refused(self, path: Path, fault: str) -> None:
@@ -250,12 +511,30 @@ class TestExports:
             tokenizer.mergeable_ranks()
         )
 
-    def test_a_token_that_is_never_reached_is_refused_for_tiktoken(self, tmp_path: Path) -> None:
-        write(tmp_path / "t.json", merges=[[97, 98], [98, 99], [97, 257]])
+    @one_folder_serves
+    @given(learned_from=some_text, text=some_text)
+    def test_the_ranks_give_the_same_ids(
+        self, tmp_path: Path, learned_from: str, text: str
+    ) -> None:
+        tokenizer = BPETokenizer().train(learned_from, 270)
+        tokenizer.to_tiktoken(tmp_path / "ranks.tiktoken")
+        for source in (tokenizer.mergeable_ranks(), tmp_path / "ranks.tiktoken"):
+            assert BPETokenizer.from_tiktoken(source).encode(text) == tokenizer.encode(text)
+
+    def test_ranks_that_would_merge_otherwise_are_refused(self, tmp_path: Path) -> None:
+        # As ids say when tiktoken merges, a rule that makes a smaller id than one before cannot be.
+        merges = [[97, 98, 300], [99, 100, 299]]
+        write(tmp_path / "t.json", merges=merges, special_tokens={})
         tokenizer = BPETokenizer().load(tmp_path / "t.json")
-        with pytest.raises(ValueError, match=r"token 258 is never reached: .* \[256, 99\]"):
-            tokenizer.mergeable_ranks()
         tokenizer.to_huggingface(tmp_path / "tokenizer.json")
+        with pytest.raises(ValueError, match="token (300|299) is not merged when its id says so"):
+            tokenizer.mergeable_ranks()
+        write(tmp_path / "t.json", other_tokens={"xyz": 400}, special_tokens={})
+        with pytest.raises(ValueError, match="no merge makes token 400, but tiktoken might"):
+            BPETokenizer().load(tmp_path / "t.json").mergeable_ranks()
+        write(tmp_path / "t.json", normalization="NFC")
+        with pytest.raises(ValueError, match="tiktoken does not normalize text to NFC"):
+            BPETokenizer().load(tmp_path / "t.json").mergeable_ranks()
 
     def test_huggingfaces_file(self, tmp_path: Path) -> None:
         tokenizer = trained()
@@ -272,6 +551,7 @@ class TestExports:
             ({"at": 300}, "spelled like token 256"),
             ({"a": 300}, "spelled like token 97"),
             ({"éé": 300}, "as bytes"),
+            ({"".join(bpe._byte_spelling()): 300}, "as bytes"),
             ({"<|end|>": 2**32}, "the id 4294967296 .* is too large"),
         ],
     )
@@ -283,6 +563,16 @@ class TestExports:
         with pytest.raises(ValueError, match=fault):
             tokenizer.to_huggingface(tmp_path / "tokenizer.json")
         assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("name", ["é한", "".join(bpe._byte_spelling()) + " ", "abc", "é "])
+    def test_one_that_is_spelled_only_partly_like_bytes_is_not(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        tokenizer = BPETokenizer(special_tokens=[name])
+        tokenizer.to_huggingface(tmp_path / "tokenizer.json")
+        loaded = BPETokenizer.from_huggingface(tmp_path / "tokenizer.json")
+        assert loaded.special_tokens == {name: 256}
+        assert loaded.encode(f"a{name}") == [97, 256]
 
 
 def test_bytes_are_spelled_as_in_gpt2s_vocabulary() -> None:

@@ -125,23 +125,26 @@ class TestTrain:
 
 
 class TestEncode:
-    @pytest.mark.parametrize("few_rules", [0, bpe._Encoder.FEW_RULES])
     @settings(max_examples=300)
-    @given(text=small_text, rules=rule_lists(near_ids) | well_formed_rules())
-    @example(text="abb", rules=[((97, 98), 97)])  # makes its own pair again, but has had its turn
-    @example(text="abbab", rules=[((97, 98), 256), ((98, 97), 256), ((256, 256), 257)])
+    @given(
+        text=small_text,
+        times=st.sampled_from([1, 5]),  # short text and long text are encoded in two ways
+        rules=rule_lists(near_ids) | well_formed_rules(),
+    )
+    @example(text="abb", times=1, rules=[((97, 98), 97)])  # makes its pair again: it had its turn
+    @example(text="abbab", times=1, rules=[((97, 98), 256), ((98, 97), 256), ((256, 256), 257)])
     def test_any_rules_are_applied_once_and_in_order(
-        self, few_rules: int, text: str, rules: list[Rule]
+        self, text: str, times: int, rules: list[Rule]
     ) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bpe._Encoder, "FEW_RULES", few_rules)
-            assert encode(text, rules) == reference.encode(text, rules)
+        assert encode(text * times, rules) == reference.encode(text * times, rules)
+        mapping = dict(rules)
+        assert encode(text * times, mapping) == reference.encode(text * times, [*mapping.items()])
 
     @given(small_text, rule_lists(wild_ids))
     def test_ids_may_be_negative_or_huge(self, text: str, rules: list[Rule]) -> None:
         assert encode(text, rules) == reference.encode(text, rules)
 
-    @settings(max_examples=500)
+    @settings(max_examples=300)
     @given(st.lists(small_text, min_size=1, max_size=3), well_formed_rules(), st.integers(2, 7))
     def test_cutting_long_text_changes_nothing(
         self, texts: list[str], rules: list[Rule], shortest_run: int
@@ -150,10 +153,11 @@ class TestEncode:
         run = re.compile(rb"(?s)(.)\1{%d,6}" % (shortest_run - 1))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bpe._Encoder, "FEW_RULES", 0)
+            patch.setattr(bpe._Encoder, "LARGEST_TABLE", 2)
             patch.setattr(bpe, "_RUN", run)
             assert encode(text, rules) == reference.encode(text, rules)
 
-    @pytest.mark.parametrize("few_rules", [0, bpe._Encoder.FEW_RULES])
+    @pytest.mark.parametrize("few_rules", [0, 750])
     def test_long_text_as_it_comes(self, few_rules: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(bpe._Encoder, "FEW_RULES", few_rules)
         text = "".join(random.Random(3).choices("ab c", k=9000)) + "a" * 9000
@@ -168,6 +172,11 @@ class TestEncode:
         rules: Any = [[[97, 98], 256]]
         assert encode("ab", rules) == [256]
         assert decode([256], rules) == "ab"
+
+    def test_rules_may_be_a_mapping_in_their_order(self) -> None:
+        merges = {(98, 99): 256, (97, 98): 257, (97, 256): 258}
+        assert encode("abcab", merges) == [258, 257]
+        assert decode([258, 257], merges) == "abcab"
 
 
 class TestDecode:
@@ -193,16 +202,21 @@ class TestDecode:
         downward = [((97, -level - 1), -level) for level in range(1, NESTING)]
         assert decode([-1], [*downward, ((97, 97), -NESTING)]) == "a" * (NESTING + 1)
 
-    @pytest.mark.parametrize("ids", [[256], [97, 300, 256], []])
-    def test_a_circle_is_refused(self, ids: list[int]) -> None:
-        rules = [((97, 257), 256), ((256, 98), 257), ((97, 97), 300)]
-        with pytest.raises(ValueError, match=r"circle: (256 -> 257 -> 256|257 -> 256 -> 257)"):
-            decode(ids, rules)
-        with pytest.raises(ValueError, match="circle: 256 -> 256"):
-            decode(ids, [((256, 97), 256)])
-        long_way_round = [((97, 256 + (i + 1) % 9), 256 + i) for i in range(9)]
-        with pytest.raises(ValueError, match=r"circle: (\d+ -> ){5}\.\.\.$"):
-            decode(ids, long_way_round)
+    @pytest.mark.parametrize(
+        ("rules", "circle"),
+        [
+            ([((256, 97), 256)], "256 -> 256$"),
+            (
+                [((97, 257), 256), ((256, 98), 257), ((97, 97), 300)],
+                "(256 -> 257 -> 256|257 -> 256 -> 257)$",
+            ),
+            ([((97, 256 + (i + 1) % 9), 256 + i) for i in range(9)], r"(\d+ -> ){5}\.\.\.$"),
+        ],
+    )
+    def test_a_circle_is_refused_whatever_the_ids(self, rules: list[Rule], circle: str) -> None:
+        for ids in ([], [97, 300, 256]):
+            with pytest.raises(ValueError, match=f"circle: {circle}"):
+                decode(ids, rules)
 
     @pytest.mark.parametrize("unknown", [-1, 257, 10**25])
     def test_an_unknown_id_is_named(self, unknown: int) -> None:
@@ -236,32 +250,30 @@ class TestVocabCurve:
 
 untyped: Any = bpe
 
-WRONG_TYPES = [
+WRONG_TYPES = [  # each argument once, and once each way in which it can be wrong
     (lambda: untyped.to_ids(b"abc"), "text must be str, not bytes"),
-    (lambda: untyped.train(b"abc", 300), "text must be str, not bytes"),
-    (lambda: untyped.train("abc", "300"), "vocab_size must be int, not str"),
-    (lambda: untyped.train("abc", 300.0), "vocab_size must be int, not float"),
-    (lambda: untyped.encode(b"abc", []), "text must be str, not bytes"),
-    (lambda: untyped.encode("abc", "rules"), "merges must be a list of rules, not str"),
-    (lambda: untyped.encode("abc", None), "merges must be a list of rules, not NoneType"),
-    (
-        lambda: untyped.encode("abc", [((97, 98), 256), (97, 98)]),
-        r"rule 1 must be .* not \(97, 98\)",
-    ),
-    (lambda: untyped.encode("abc", [((97, 98), "x")]), "must be integers, but one is str"),
-    (lambda: untyped.vocab_curve(b"abc", [256]), "text must be str, not bytes"),
-    (lambda: untyped.vocab_curve("abc", 256), "sizes must be a list of integers, not int"),
-    (lambda: untyped.vocab_curve("abc", ["256"]), "sizes must be integers, but one is str"),
     (lambda: untyped.from_ids("abc"), "ids must be a list of integers, not str"),
     (lambda: untyped.from_ids(7), "ids must be a list of integers, not int"),
     (lambda: untyped.from_ids([97, 98.0]), "ids must be integers, but one is float"),
     (lambda: untyped.count_pairs("abc"), "ids must be a list of integers, not str"),
-    (lambda: untyped.merge("abc", (97, 98), 256), "ids must be a list of integers, not str"),
     (lambda: untyped.count_pairs([97], 5), "counts must be dict, not int"),
+    (lambda: untyped.merge("abc", (97, 98), 256), "ids must be a list of integers, not str"),
     (lambda: untyped.merge([97], 97, 256), "pair must be a list of integers, not int"),
     (lambda: untyped.merge([97], (97, 97), None), "new_id must be int, not NoneType"),
+    (lambda: untyped.train(b"abc", 300), "text must be str, not bytes"),
+    (lambda: untyped.train("abc", 300.0), "vocab_size must be int, not float"),
+    (lambda: untyped.encode(b"abc", []), "text must be str, not bytes"),
+    (lambda: untyped.encode("abc", "rules"), "merges must be a list of rules, not str"),
+    (lambda: untyped.encode("abc", [((97, 98), 256), (97, 98)]), r"rule 1 must be .* \(97, 98\)"),
+    (lambda: untyped.encode("abc", [((97, 98), "x")]), r"rule 0 must be .* \(\(97, 98\), 'x'\)"),
+    (
+        lambda: untyped.encode("abc", {(97, 98, 99): 256}),
+        r"rule 0 must be .* \(\(97, 98, 99\), 256",
+    ),
     (lambda: untyped.decode("abc", []), "ids must be a list of integers, not str"),
-    (lambda: untyped.decode([97], [97]), "rule 0 must be"),
+    (lambda: untyped.decode([97], None), "merges must be a list of rules, not NoneType"),
+    (lambda: untyped.vocab_curve(b"abc", [256]), "text must be str, not bytes"),
+    (lambda: untyped.vocab_curve("abc", 256), "sizes must be a list of integers, not int"),
 ]
 
 
