@@ -1454,7 +1454,7 @@ class BPETokenizer:
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         for name in ("merges", "vocab", "special_tokens"):
-            setattr(other, name, dict(getattr(self, name)))
+            setattr(other, name, dict(getattr(other, name)))  # `self` may be another by now
         return other
 
     def __reduce__(self) -> tuple[Callable[[bytes], BPETokenizer], tuple[bytes]]:
