@@ -1609,15 +1609,16 @@ class BPETokenizer:
     def _checked(self) -> BPETokenizer:
         """Return a copy, of one moment, if nothing in it was changed by hand."""
         now = copy.copy(self)
-        names = {token_id: name.encode("utf-8") for name, token_id in now.special_tokens.items()}
-        right = {
-            "pattern": now._coder.pattern,
-            "merges": now._vocabulary.merges(),
-            "vocab": now._ordinary | names,
-            "special_tokens": now._coder.special_tokens,
+        special_tokens = now._coder.special_tokens
+        names = {token_id: name.encode("utf-8") for name, token_id in special_tokens.items()}
+        present_and_right: dict[str, tuple[object, object]] = {
+            "pattern": (now.pattern, now._coder.pattern),
+            "merges": ([*now.merges.items()], [*now._vocabulary.merges().items()]),  # in order
+            "special_tokens": ([*now.special_tokens.items()], [*special_tokens.items()]),
+            "vocab": (now.vocab, now._ordinary | names),
         }
-        for name, value in right.items():
-            if getattr(now, name) != value:
+        for name, (present, right) in present_and_right.items():
+            if present != right:
                 raise ValueError(f"{name} was changed by hand; it does not fit the rest any more")
         return now
 
