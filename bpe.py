@@ -1457,9 +1457,9 @@ class BPETokenizer:
             setattr(other, name, dict(getattr(other, name)))  # `self` may be another by now
         return other
 
-    def __reduce__(self) -> tuple[Callable[[bytes], BPETokenizer], tuple[bytes]]:
+    def __reduce__(self) -> tuple[Callable[..., BPETokenizer], tuple[type, bytes]]:
         text = _text_of(_content_of(self._checked()))
-        return _parse_tokenizer, (text.encode("utf-8"),)  # and not the words that it has met
+        return _restored, (type(self), text.encode("utf-8"))  # and not the words that it has met
 
     def _become(self, other: BPETokenizer) -> BPETokenizer:
         vars(self).update(vars(other))  # one step, in C: nothing comes between
@@ -1951,6 +1951,10 @@ def _parse_tokenizer(data: bytes) -> BPETokenizer:
         if json.dumps(content[key]) != json.dumps(written[key]):
             raise ValueError(f"{key} is not what would be written for these tokens")
     return tokenizer
+
+
+def _restored(kind: type[BPETokenizer], data: bytes) -> BPETokenizer:
+    return object.__new__(kind)._become(_parse_tokenizer(data))
 
 
 def _parse_content(text: str) -> dict[str, Any]:
