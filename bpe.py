@@ -1478,12 +1478,12 @@ class BPETokenizer:
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         for name in ("merges", "vocab", "special_tokens"):
-            setattr(other, name, dict(getattr(self, name)))
+            setattr(other, name, dict(getattr(other, name)))  # `self` may be another by now
         return other
 
-    def __reduce__(self) -> tuple[Callable[[bytes], BPETokenizer], tuple[bytes]]:
+    def __reduce__(self) -> tuple[Callable[..., BPETokenizer], tuple[type, bytes]]:
         text = _text_of(_content_of(self._checked()))
-        return _parse_tokenizer, (text.encode("utf-8"),)  # and not the words that it has met
+        return _restored, (type(self), text.encode("utf-8"))  # and not the words that it has met
 
     def _become(self, other: BPETokenizer) -> BPETokenizer:
         vars(self).update(vars(other))  # one step, in C: nothing comes between
@@ -1635,15 +1635,16 @@ class BPETokenizer:
     def _checked(self) -> BPETokenizer:
         """Return a copy, of one moment, if nothing in it was changed by hand."""
         now = copy.copy(self)
-        names = {token_id: name.encode("utf-8") for name, token_id in now.special_tokens.items()}
-        right = {
-            "pattern": now._coder.pattern,
-            "merges": now._vocabulary.merges(),
-            "vocab": now._ordinary | names,
-            "special_tokens": now._coder.special_tokens,
+        special_tokens = now._coder.special_tokens
+        names = {token_id: name.encode("utf-8") for name, token_id in special_tokens.items()}
+        present_and_right: dict[str, tuple[object, object]] = {
+            "pattern": (now.pattern, now._coder.pattern),
+            "merges": ([*now.merges.items()], [*now._vocabulary.merges().items()]),  # in order
+            "special_tokens": ([*now.special_tokens.items()], [*special_tokens.items()]),
+            "vocab": (now.vocab, now._ordinary | names),
         }
-        for name, value in right.items():
-            if getattr(now, name) != value:
+        for name, (present, right) in present_and_right.items():
+            if present != right:
                 raise ValueError(f"{name} was changed by hand; it does not fit the rest any more")
         return now
 
@@ -1978,6 +1979,10 @@ def _parse_tokenizer(data: bytes) -> BPETokenizer:
         if json.dumps(content[key]) != json.dumps(written[key]):
             raise ValueError(f"{key} is not what would be written for these tokens")
     return tokenizer
+
+
+def _restored(kind: type[BPETokenizer], data: bytes) -> BPETokenizer:
+    return object.__new__(kind)._become(_parse_tokenizer(data))
 
 
 def _parse_content(text: str) -> dict[str, Any]:

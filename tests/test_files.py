@@ -475,17 +475,16 @@ class TestDistrust:
             )
         path.write_bytes(content)
         tokenizer = BPETokenizer()
-        fault = None
         try:
             tokenizer.load(path)
-        except ValueError as refusal:
-            fault = refusal
-        if fault is not None:
-            assert str(path) in str(fault)
+        except ValueError as fault:
+            message = str(fault)
             assert state(tokenizer) == state(BPETokenizer())
         else:
+            message = str(path)
             tokenizer.save(path)
             assert json.loads(path.read_bytes()) == json.loads(content)
+        assert str(path) in message
         assert tokenizer.decode(tokenizer.encode(TEXT)) == TEXT
 
     def refused(self, path: Path, fault: str) -> None:
