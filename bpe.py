@@ -459,6 +459,7 @@ class _Encoder:
     """
 
     SHORT = 64  # bytes; longer text is cut into stretches
+    REACH = 512  # bytes, of what is encoded anew at a seam, or remembered
     FEW_RULES = 750  # up to about so many, `str.replace` for each is faster on long text
     LARGEST_TABLE = 1 << 18  # pairs of tokens that are remembered, in some 30 MB
 
@@ -469,8 +470,12 @@ class _Encoder:
         beginnings = _longest_beginnings(vocabulary.bytes)
         self.shorter = [self.tokens.get(beginnings[data], -1) for data in vocabulary.bytes]
         self.lengths = _lengths_by_beginning(self.tokens)
+        self.runs: dict[int, list[int]] = defaultdict(list)  # from a byte to the tokens of it alone
+        for token, data in enumerate(vocabulary.bytes[256:], start=256):
+            if data.count(data[0]) == len(data):
+                self.runs[data[0]].append(token)
         self.fitting: dict[int, int] = {}  # from a pair to what `_longest_fitting` found for it
-        self.walked = _Table(self._walk, limit=1 << 12, longest_key=self.SHORT)
+        self.encoded = _Table(self._encode_stretch, limit=1 << 12, longest_key=self.REACH)
 
     def encode(self, text: bytes) -> list[int]:
         """Return the token ids of `text`."""
@@ -482,7 +487,7 @@ class _Encoder:
         if len(text) <= self.SHORT:  # as most are
             return self._walk(text)
         if len(self.sizes) <= 256 + self.FEW_RULES:
-            return self._replace(text)
+            return self._replace(text, range(256, len(self.sizes)))
         return self._glue(text)
 
     def _walk(self, text: bytes) -> list[int]:
@@ -522,52 +527,84 @@ class _Encoder:
     def _longest_fitting(self, pair: int) -> int:
         """Return the longest beginning of the second that may touch the first, -1 for none."""
         before, token = pair >> 21, pair & 0x1FFFFF
+        tried = []
         while token >= 0 and not self.vocabulary.may_touch(before, token):
+            tried.append(before << 21 | token)
             token = self.shorter[token]
+            if before << 21 | token in self.fitting:
+                token = self.fitting[before << 21 | token]
+                break
         if len(self.fitting) >= self.LARGEST_TABLE:
             self.fitting.clear()
         self.fitting[pair] = token
+        self.fitting.update(dict.fromkeys(tried, token))
         return token
 
-    def _replace(self, text: bytes) -> list[int]:
+    def _replace(self, text: bytes, rules: Iterable[int]) -> list[int]:
         """Encode by one rule after the other, as the textbook does; a token is a character."""
         left_halves, right_halves = self.vocabulary.left_halves, self.vocabulary.right_halves
         characters = text.decode("latin-1")
-        for token in range(256, len(self.sizes)):
+        for token in rules:
             pair = chr(left_halves[token]) + chr(right_halves[token])
             characters = characters.replace(pair, chr(token))
         return list(map(ord, characters))
 
+    def _encode_stretch(self, stretch: bytes) -> list[int]:
+        letter = stretch[0]
+        if stretch.count(letter) == len(stretch):
+            return self._replace(stretch, self.runs[letter])
+        return self._walk(stretch)
+
     def _glue(self, text: bytes) -> list[int]:
         """Encode a long text stretch by stretch; where the tokens at a seam may touch, glue there.
 
-        Where they may not, take the last token back, or the last four, sixteen, and so on,
-        and encode them anew together with what follows.
+        A walk over a run of one letter comes back again and again where the run ends, so runs
+        are stretches of their own, to which only few rules apply. Before other stretches some
+        bytes are taken back, as a token may lie across. Where the tokens at a seam may not touch,
+        more is taken back, and encoded anew together with what follows; and if that becomes
+        more than the text four times over, one walk is faster.
         """
         tokens: list[int] = []
-        for stretch in _stretches(text):
-            added, back = self.walked[stretch], 1
-            while tokens and not self.vocabulary.may_touch(tokens[-1], added[0]):
-                stretch = b"".join(self.vocabulary.bytes[t] for t in tokens[-back:]) + stretch
-                del tokens[-back:]
-                added, back = self.walked[stretch], 4 * back
+        stretches = _stretches(text)
+        encoded_anew = 0
+        while stretches:
+            stretch = stretches.pop()
+            back = 0 if stretch.count(stretch[0]) == len(stretch) else 16
+            while True:
+                stretch = self._take_back(tokens, back) + stretch
+                added = self.encoded[stretch]
+                if not tokens or self.vocabulary.may_touch(tokens[-1], added[0]):
+                    break
+                if len(stretch) > self.REACH + back:
+                    stretches.append(stretch[self.REACH + back :])
+                    stretch = stretch[: self.REACH + back]
+                back = max(4 * back, 16)
+                encoded_anew += len(stretch)
+                if encoded_anew > 4 * len(text):
+                    return self._walk(text)
             tokens += added
         return tokens
 
+    def _take_back(self, tokens: list[int], size: int) -> bytes:
+        """Remove tokens from the end, of at least `size` bytes if there are as many."""
+        taken: list[bytes] = []
+        while tokens and size > 0:
+            taken.append(self.vocabulary.bytes[tokens.pop()])
+            size -= len(taken[-1])
+        return b"".join(reversed(taken))
 
-_RUN = re.compile(rb"(?s)(.)\1{15,63}")
+
+_RUN = re.compile(rb"(?s)(.)\1{15,}")
 
 
-def _stretches(text: bytes) -> Iterator[bytes]:
-    """Cut `text` before and after what repeats one byte, which is slow to walk but in a table."""
-    end = 0
+def _stretches(text: bytes) -> list[bytes]:
+    """Cut `text` before and after each run of one letter, and return what comes last first."""
+    stretches, end = [], 0
     for run in _RUN.finditer(text):
-        if end < run.start():
-            yield text[end : run.start()]
-        yield run.group()
+        stretches += [text[end : run.start()], run.group()]
         end = run.end()
-    if end < len(text):
-        yield text[end:]
+    stretches.append(text[end:])
+    return list(filter(None, reversed(stretches)))
 
 
 def _longest_beginnings(strings: Iterable[bytes]) -> dict[bytes, bytes]:
