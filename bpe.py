@@ -1506,6 +1506,7 @@ class BPETokenizer:
         )
 
     def _add_special_tokens(self, tokens: Iterable[tuple[str, int | None]]) -> None:
+        tokens = list(tokens)
         added: dict[str, int] = {}
         names: dict[int, bytes] = {}  # the bytes of the ids in `added`
         first_free = self._first_free
@@ -1527,7 +1528,7 @@ class BPETokenizer:
             added[name] = token_id
             names[token_id] = data
         self.vocab.update(names)
-        self.special_tokens.update(added)
+        self.special_tokens.update((name, added[name]) for name, _ in tokens)
         self._first_free = first_free
         self._coder = _Coder(
             self.pattern, self._normalization, self._encoded, dict(self.special_tokens)
