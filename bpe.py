@@ -964,11 +964,11 @@ class BPETokenizer:
     def __repr__(self) -> str:
         names = [name for name in __all__ if name.endswith("_PATTERN")]
         known = {globals()[name]: name for name in names}
-        special = f"{len(self.special_tokens)} special token{'s' * (len(self.special_tokens) != 1)}"
-        return (
-            f"<{type(self).__name__} of {len(self)} tokens, {len(self.merges)} merge rules, "
-            f"{special}, split by {known.get(self.pattern) or _shown(self.pattern)}>"
-        )
+        counts = (len(self), "token"), (len(self.merges), "merge rule")
+        counts += ((len(self.special_tokens), "special token"),)
+        of = ", ".join(f"{number} {word}{'s' * (number != 1)}" for number, word in counts)
+        pattern = known.get(self.pattern) or _shown(self.pattern)
+        return f"<{type(self).__name__} of {of}, split by {pattern}>"
 
     # -- training ----------------------------------------------------------
 
