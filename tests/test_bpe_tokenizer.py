@@ -277,7 +277,7 @@ class TestSpecialTokens:
     @pytest.mark.parametrize(
         ("tokens", "error", "message"),
         [
-            ({"x": 97}, ValueError, "'x' cannot have the id 97: it is taken"),
+            ({"x": 0}, ValueError, "'x' cannot have the id 0: it is taken"),
             ({"x": 256}, ValueError, "'x' cannot have the id 256: it is taken"),
             ({"x": 900}, ValueError, "'x' cannot have the id 900: it is taken"),
             ({"x": 901, "y": 901}, ValueError, "'y' cannot have the id 901: it is taken"),
@@ -459,7 +459,7 @@ class TestEncoding:
         tokenizer.train("abab", 300).register_special_tokens(["<|a|>", "<|b|>"])
         assert len(tokenizer) == len(tokenizer.vocab) == 259
         assert repr(tokenizer) == (
-            "<BPETokenizer of 259 tokens, 1 merge rules, 2 special tokens, split by None>"
+            "<BPETokenizer of 259 tokens, 1 merge rule, 2 special tokens, split by None>"
         )
         assert "split by GPT2_SPLIT_PATTERN>" in repr(BPETokenizer(GPT2_SPLIT_PATTERN))
         assert "split by ('a', 'b')>" in repr(BPETokenizer(["a", "b"]))
