@@ -11,16 +11,19 @@ that order, decoding takes every token apart into its bytes again.
                    so that `str.replace` merges; and nothing crosses a token's borders
     to take away   BPETokenizer: split patterns, special tokens, files of every kind
     given tokens   ByteTokenizer: a token alphabet instead of rules, and an estimator
+    from a shell   python -m bpe: train, count, show, encode, decode
 
 Standard library only; nothing happens at import.
 """
 
 from __future__ import annotations
 
+import argparse
 import base64
 import codecs
 import copy
 import errno
+import html
 import io
 import json
 import os
@@ -29,22 +32,26 @@ import re
 import reprlib
 import secrets
 import shutil
+import signal
+import stat
+import struct
 import sys
+import time
 import unicodedata
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property, lru_cache, partial, reduce
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
-from itertools import chain, combinations, count, groupby, pairwise, zip_longest
-from math import ceil, isqrt
+from inspect import cleandoc
+from itertools import chain, combinations, count, groupby, islice, pairwise, zip_longest
+from math import ceil, floor, inf, isqrt, sqrt
 from operator import add, iconcat, index, itemgetter
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from statistics import NormalDist
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar
 
 __all__ = [
     "DIGIT_SPLIT_PATTERN",
@@ -60,6 +67,7 @@ __all__ = [
     "decode",
     "encode",
     "from_ids",
+    "main",
     "merge",
     "to_ids",
     "train",
@@ -264,7 +272,8 @@ def vocab_curve(text: str, sizes: Iterable[int]) -> list[tuple[int, int]]:
 # token id         the int that users see; `_Vocabulary.ids` leads from number to id
 # token bytes      what the token stands for in a text
 # word             what is learned from as a whole: a pre-token, in the lab all of the text
-# pre-token        what a split pattern cuts; stretch: what long text is cut into to encode it
+# pre-token        what a split pattern cuts text into; with special tokens between, a piece
+# stretch          what a long text that nothing splits is cut into to encode it
 # ---------------------------------------------------------------------------
 
 _LARGEST_TOKEN = 0x10FFFF  # the last character there is
@@ -273,8 +282,8 @@ _LARGEST_TOKEN = 0x10FFFF  # the last character there is
 class _Learner:
     """Learns merge rules from words (or one whole text), each with its count.
 
-    Invariant between two rounds: `counts` is exact, and `holders[pair]` names every
-    word that holds the pair (perhaps repeatedly, and perhaps some that no longer do).
+    Invariant between two rounds: of every pair that is frequent enough, `counts` is exact and
+    `holders` names the words that hold it (perhaps repeatedly, and some that no longer do).
     New occurrences of a pair only arise in the round that makes one of its tokens, so
     counts only fall afterwards: the queue corrects an outdated entry when it comes up.
     """
@@ -286,7 +295,7 @@ class _Learner:
         self.counts: dict[str, int] = defaultdict(int)
         self.holders: dict[str, list[int]] = defaultdict(list)
         for number, (word, times) in enumerate(zip(self.words, self.word_counts, strict=True)):
-            for pair in map(add, word, word[1:]):
+            for pair in _pairs(word):
                 self.counts[pair] += times
                 self.holders[pair].append(number)
         self.queue = [(-times, pair) for pair, times in self.counts.items()]
@@ -368,6 +377,11 @@ class _Learner:
             heappush(self.queue, (-times, gained))
 
 
+def _pairs(word: str) -> Iterator[str]:
+    """Return each two neighbours, overlapping ones too: of `abc` these are `ab` and `bc`."""
+    return map(add, word, word[1:])
+
+
 class _Vocabulary:
     """Tokens in the order of their merge rules, and which of them may stand side by side.
 
@@ -444,6 +458,7 @@ class _Encoder:
     led on is never tried again: time is linear in the text.
     """
 
+    SHORT = 64  # bytes; longer text is cut into stretches
     FEW_RULES = 750  # up to about so many, `str.replace` for each is faster on long text
     LARGEST_TABLE = 1 << 18  # pairs of tokens that are remembered, in some 30 MB
 
@@ -455,7 +470,7 @@ class _Encoder:
         self.shorter = [self.tokens.get(beginnings[data], -1) for data in vocabulary.bytes]
         self.lengths = _lengths_by_beginning(self.tokens)
         self.fitting: dict[int, int] = {}  # from a pair to what `_longest_fitting` found for it
-        self.walked = _Table(self._walk, limit=1 << 12, longest_key=64)
+        self.walked = _Table(self._walk, limit=1 << 12, longest_key=self.SHORT)
 
     def encode(self, text: bytes) -> list[int]:
         """Return the token ids of `text`."""
@@ -463,7 +478,8 @@ class _Encoder:
         return [ids[token] for token in self.encode_to_tokens(text)]
 
     def encode_to_tokens(self, text: bytes) -> list[int]:
-        if len(text) <= 64:  # as most are
+        """Return the tokens of `text`, as numbers."""
+        if len(text) <= self.SHORT:  # as most are
             return self._walk(text)
         if len(self.sizes) <= 256 + self.FEW_RULES:
             return self._replace(text)
@@ -569,26 +585,25 @@ def _longest_beginnings(strings: Iterable[bytes]) -> dict[bytes, bytes]:
     return found
 
 
-def _lengths_by_beginning(tokens: Collection[bytes]) -> dict[bytes, tuple[int, ...]]:
-    """Return which lengths the tokens with a certain beginning have, the longest first.
+def _lengths_by_beginning(tokens: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
+    """Return which lengths the tokens with a certain beginning may have, the longest first.
 
-    The beginnings are those of 3, 6, 12, … bytes. Each has the lengths from its own up to the
-    next one's, and last that of the longest shorter token: so few are ever tried, also where
+    The beginnings are those of 3, 6, 12, … bytes; each has the lengths from its own up to the
+    next one's, and then those of the beginning half as long. So few are tried, also where
     every run of a letter is a token.
     """
-    lengths: dict[bytes, list[int]] = defaultdict(list)
-    for data in tokens:
+    lengths: dict[bytes, list[int]] = {}
+    for data in sorted(tokens, key=len, reverse=True):
         size = 3
         while size <= len(data):
-            longer = lengths[data[:size]]  # it is there, even if nothing is entered
+            listed = lengths.setdefault(data[:size], [])
             size *= 2
-            if size > len(data):
-                longer.append(len(data))
+            if size > len(data) and len(data) not in listed[-1:]:
+                listed.append(len(data))
     found: dict[bytes, tuple[int, ...]] = {}
     for beginning in sorted(lengths, key=len):
         shorter = found.get(beginning[: len(beginning) // 2], (2, 1))
-        last = next(n for n in shorter if n < len(beginning) and beginning[:n] in tokens)
-        found[beginning] = (*sorted(set(lengths[beginning]), reverse=True), last)
+        found[beginning] = (*lengths[beginning], *shorter)
     return found
 
 
@@ -626,17 +641,24 @@ def _vocabulary_of_tokens(
     made = {data: token for token, data in enumerate(vocabulary.bytes)}
     beginnings = _longest_beginnings(tokens.values())
     for token_id, data in tokens.items():
-        first = b"" if data in made else beginnings[data]
-        while first:
-            second = data[len(first) :]
-            if first in made and second in made:
-                halves = made[first], made[second]
-                if vocabulary.may_touch(*halves):
-                    if [vocabulary.ids[half] for half in halves] == [id_of[first], id_of[second]]:
-                        made[data] = vocabulary.add(*halves, token_id)
-                    break
-            first = beginnings[first]
+        for halves in [] if data in made else _splits(data, made, beginnings):
+            if vocabulary.may_touch(*halves):
+                if all(vocabulary.ids[half] == id_of[vocabulary.bytes[half]] for half in halves):
+                    made[data] = vocabulary.add(*halves, token_id)
+                break
     return vocabulary
+
+
+def _splits(
+    data: bytes, made: Mapping[bytes, int], beginnings: Mapping[bytes, bytes]
+) -> Iterator[tuple[int, int]]:
+    """Yield each two tokens that together spell `data`."""
+    first = beginnings[data]
+    while first:
+        second = data[len(first) :]
+        if first in made and second in made:
+            yield made[first], made[second]
+        first = beginnings[first]
 
 
 def _vocabulary_of_ranks(ranks: Mapping[bytes, int]) -> _Vocabulary:
@@ -679,6 +701,51 @@ class _Table(dict[Key, Value]):
                 self.clear()
             self[key] = value
         return value
+
+
+class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
+    """From pre-token to ids: what most of the time of encoding goes to is a look-up in here.
+
+    With `tokens` a pre-token that is one of these becomes it, whether merges reach it or not.
+    """
+
+    LIMIT = 1 << 18  # pre-tokens, in some 60 MB: all 118,573 of the standard library stay
+    LONGEST = 64  # characters; longer pre-tokens hardly ever come again
+
+    def __init__(self, vocabulary: _Vocabulary, tokens: Mapping[bytes, int]) -> None:
+        super().__init__(self._encode, self.LIMIT, self.LONGEST)
+        self.vocabulary = vocabulary
+        self.tokens = tokens
+
+    @cached_property
+    def encoder(self) -> _Encoder:
+        return _Encoder(self.vocabulary)  # made when it is first needed, as it takes a while
+
+    def _encode(self, pre_token: str) -> tuple[int, ...]:
+        data = pre_token.encode("utf-8")
+        if data in self.tokens:
+            return (self.tokens[data],)
+        return tuple(self.encoder.encode(data))
+
+    def characters(self, pre_token: str) -> str:
+        """Return the token characters of a pre-token, which learning goes on from."""
+        data = pre_token.encode("utf-8")
+        if data in self.tokens:
+            return ""
+        if len(self.vocabulary.ids) == 256:
+            return data.decode("latin-1")
+        return "".join(map(chr, self.encoder.encode_to_tokens(data)))
+
+    def seed(self, counts: Mapping[str, int], words: Iterable[str]) -> None:
+        """Enter the words met most often in a training, and what each became, in characters.
+
+        First pass over what was learned from: 0.70 s instead of 0.95 for 5 MB.
+        """
+        ids = self.vocabulary.ids
+        by_count = sorted(zip(counts.values(), counts, words, strict=True), key=itemgetter(0))
+        for _, word, tokens in by_count[: -self.LIMIT // 2 : -1]:
+            if tokens and len(word) <= self.LONGEST:  # none: it was a token, not learned from
+                self[word] = tuple([ids[ord(token)] for token in tokens])
 
 
 # ---------------------------------------------------------------------------
@@ -734,7 +801,8 @@ _BLOCK_SIZE = 1 << 12  # characters; what a block becomes stays in the processor
 # At least so many characters, then on to the first such place, or to the end.
 _BLOCK = re.compile(rf"(?s).{{1,{_BLOCK_SIZE}}}(?:.*?\S(?= )|.*)")
 _LARGE_BLOCK = re.compile(r"(?s).{1,1000000}(?:.*?\S(?= )|.*)")
-_UP_TO_A_BORDER = re.compile(r"(?s).*\S(?= )")  # the last such place in a text
+# Up to the last place in a text where none goes on: there, or at a line end after a letter.
+_UP_TO_A_BORDER = re.compile(r"(?s).*(?:\S(?= )|[^\W_](?=\n))")
 
 
 class _Splitter:
@@ -753,14 +821,17 @@ class _Splitter:
 
     def split(self, text: str) -> Iterable[str]:
         """Return the pre-tokens of `text`, some perhaps empty; joined they are the text."""
-        pieces = self.first_cut(text)
-        for stage in self._stages[1:]:
-            pieces = chain.from_iterable(map(stage.split, pieces))
-        return pieces
+        return self.further_cuts(self.first_cut(text))
 
     def first_cut(self, text: str) -> Iterable[str]:
         """Return the pieces of the first pattern."""
         return self._stages[0].split(text) if self._stages else [text]
+
+    def further_cuts(self, pieces: Iterable[str]) -> Iterable[str]:
+        """Return what the other patterns cut these pieces into."""
+        for stage in self._stages[1:]:
+            pieces = chain.from_iterable(map(stage.split, pieces))
+        return pieces
 
 
 _LATIN_1, _BASIC_PLANE, _UNICODE = 0xFF, 0xFFFF, 0x10FFFF
@@ -814,8 +885,8 @@ _REFUSED = {
     r"\[": "a class that does not end, or holds [, &&, ||, -- or ~~ without a backslash",
     r"\)[*+{]": "a group that holds a quantifier, a group or | is repeated",
     r"\{\d*,?\d{4}": "a count above 999",
-    r"\(\?(?!i:[^()\\]*\)|P[<=])[a-zA-Z#-]": "of flags and comments, only (?i:…) is supported, "
-    "with neither groups nor backslashes in it",
+    r"\(\?(?!i:[^()\\]*\)|m:\$\)|P[<=])[a-zA-Z#-]": "of flags and comments, only "
+    "(?m:$) is supported, and (?i:…) with neither groups nor backslashes in it",
 }
 _ITEM = re.compile(
     rf"(?s)\\.|{_CLASS}|{_PLAIN_GROUP}|(?P<bar>\|)|(?P<refused>{'|'.join(_REFUSED)})"
@@ -1165,12 +1236,15 @@ class BPETokenizer:
                 size += len(collected[-1])
                 if size >= len(held) or len(held) <= 256:  # so each character is read few times
                     text = held + "".join(collected)
-                    settled = coder.settled(text, allowed_special)
+                    place, pieces = coder.settled(text, allowed_special)
                     yield from chain.from_iterable(
-                        coder.encoded_pieces(text[:settled], allowed_special, done)
+                        coder.encoded_pieces(text[:place], allowed_special, done)
                     )
-                    held, collected, size = text[settled:], [], 0
-                    done += settled
+                    further = coder.splitter.further_cuts(pieces)
+                    yield from chain.from_iterable(map(coder.encoded.__getitem__, further))
+                    place += sum(map(len, pieces))
+                    held, collected, size = text[place:], [], 0
+                    done += place
         text = held + "".join(collected)
         yield from chain.from_iterable(coder.encoded_pieces(text, allowed_special, done))
 
@@ -1579,20 +1653,22 @@ class BPETokenizer:
     ) -> BPETokenizer:
         """Learn on top of what `start` has, until there are `vocab_size` ordinary tokens."""
         words = self._words(counts)
-        vocabulary, tokens = start._vocabulary.copy(), dict(start._encoded.tokens)
+        vocabulary = start._vocabulary.copy()
+        ids = {data: token_id for token_id, data in start._ordinary.items()}
         learner = _Learner(map(start._encoded.characters, words), words.values())
         taken = {start.special_tokens[name] for name in start._names_with_own_id}
         free = (token_id for token_id in count(max(start._ordinary) + 1) if token_id not in taken)
         room = vocab_size - len(start._ordinary)
         first = len(vocabulary.ids)
-        for pair, token in learner.learn(range(first, first + room)):
-            vocabulary.add(*pair, next(free))
+        for (left, right), token in learner.learn(range(first, first + room)):
+            data = vocabulary.bytes[left] + vocabulary.bytes[right]
+            vocabulary.add(left, right, ids[data] if data in ids else next(free))
             if progress is not None:
                 progress(token + 1 - first, room)
         learned = copy.copy(self)
         learned._whole_tokens = start._whole_tokens
         learned._names_with_own_id |= start._names_with_own_id
-        learned._take_tokens(vocabulary, tokens)
+        learned._take_tokens(vocabulary, ids)
         learned._encoded.seed(words, learner.words)
         return self._become(learned)
 
@@ -1683,51 +1759,6 @@ def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
     return spelled
 
 
-class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
-    """From pre-token to ids: what most of the time of encoding goes to is a look-up in here.
-
-    With `tokens` a pre-token that is one of these becomes it, whether merges reach it or not.
-    """
-
-    LIMIT = 1 << 17  # pre-tokens, in some 30 MB
-    LONGEST = 64  # characters; longer pre-tokens hardly ever come again
-
-    def __init__(self, vocabulary: _Vocabulary, tokens: Mapping[bytes, int]) -> None:
-        super().__init__(self._encode, self.LIMIT, self.LONGEST)
-        self.vocabulary = vocabulary
-        self.tokens = tokens
-
-    @cached_property
-    def encoder(self) -> _Encoder:
-        return _Encoder(self.vocabulary)  # made when it is first needed, as it takes a while
-
-    def _encode(self, pre_token: str) -> tuple[int, ...]:
-        data = pre_token.encode("utf-8")
-        if data in self.tokens:
-            return (self.tokens[data],)
-        return tuple(self.encoder.encode(data))
-
-    def characters(self, pre_token: str) -> str:
-        """Return the token characters of a pre-token, which learning goes on from."""
-        data = pre_token.encode("utf-8")
-        if data in self.tokens:
-            return ""
-        if len(self.vocabulary.ids) == 256:
-            return data.decode("latin-1")
-        return "".join(map(chr, self.encoder.encode_to_tokens(data)))
-
-    def seed(self, counts: Mapping[str, int], words: Iterable[str]) -> None:
-        """Enter the words met most often in a training, and what each became, in characters.
-
-        First pass over what was learned from: 0.70 s instead of 0.95 for 5 MB.
-        """
-        ids = self.vocabulary.ids
-        by_count = sorted(zip(counts.values(), counts, words, strict=True), key=itemgetter(0))
-        for _, word, tokens in by_count[: -self.LIMIT // 2 : -1]:
-            if tokens and len(word) <= self.LONGEST:  # none: it was a token, not learned from
-                self[word] = tuple([ids[ord(token)] for token in tokens])
-
-
 class _Coder:
     """All that cutting and encoding need, of one moment: training does not disturb them."""
 
@@ -1744,6 +1775,10 @@ class _Coder:
         self.encoded = encoded
         self.special_tokens = special_tokens
         self.names = frozenset(special_tokens)
+        # Whether neither a pre-token nor a name goes on where `_UP_TO_A_BORDER` ends.
+        self.has_borders = self.splitter.is_known and not any(
+            map(_UP_TO_A_BORDER.match, self.names)
+        )
 
     def split(self, text: str) -> Iterable[str]:
         if self.normalization is not None:
@@ -1790,31 +1825,31 @@ class _Coder:
             raise ValueError(f"{_shown(name)} is not a registered special token")
         return frozenset(allowed_special)
 
-    def settled(self, text: str, allowed_special: str | Collection[str]) -> int:
-        """Return how much of `text`, from its beginning, is cut the same whatever comes after it.
+    def settled(self, text: str, allowed_special: str | Collection[str]) -> tuple[int, list[str]]:
+        """Return how much of `text` is cut the same whatever comes after it.
 
-        That is up to the end of the last special token that stays one, and from there up to
-        the last place where no pre-token of a known pattern goes on; if there is none, or
-        another pattern, all pieces but the last two.
+        That is, as if nothing came after it, up to a place: the end of the last special token
+        that stays one, and then the last border of a known pattern. If there is none, some
+        pieces follow: all but the last two, which more text may change.
         """
         raises = isinstance(allowed_special, str) and allowed_special == "none_raise"
         names = self.names if raises else self.allowed_names("", allowed_special)
         # A name that starts at or after this place may still turn out to be a longer one.
         decided = max(len(text) - max(map(len, names), default=1) + 1, 0)
         found = _names_pattern(names).finditer(text)
-        border = max((name.end() for name in found if name.start() < decided), default=0)
-        rest = text[border:decided]
+        place = max((name.end() for name in found if name.start() < decided), default=0)
+        rest = text[place:decided]
         if self.splitter.is_known and (sure := _UP_TO_A_BORDER.match(rest)):
-            return border + sure.end()
+            return place + sure.end(), []
         if self.normalization is not None:
-            return border
-        return border + sum(map(len, list(filter(None, self.splitter.first_cut(rest)))[:-2]))
+            return place, []
+        return place, list(filter(None, self.splitter.first_cut(rest)))[:-2]
 
     def blocks(self, text: str) -> Iterable[str]:
         """Cut a long text where neither a pre-token nor a special token goes on, if possible."""
-        if not self.splitter.is_known or any(map(_UP_TO_A_BORDER.match, self.names)):
+        if not self.has_borders:
             return [text]
-        return _LARGE_BLOCK.findall(text)
+        return (block.group() for block in _LARGE_BLOCK.finditer(text))
 
 
 @lru_cache(maxsize=64)
@@ -2150,7 +2185,10 @@ def _count_pieces(tokenizer: BPETokenizer, documents: Iterable[str]) -> Counter[
 def _encode_texts(
     tokenizer: BPETokenizer, allowed_special: str | Collection[str], texts: Iterable[str]
 ) -> list[array[int]]:
-    typecode = "I" if max(tokenizer.vocab) < 1 << 32 else "Q"
+    largest = max(tokenizer.vocab)
+    if largest >= 1 << 64:
+        raise ValueError(f"the id {_shown(largest)} does not fit into an array")
+    typecode = "I" if largest < 1 << 32 else "Q"
     return [array(typecode, tokenizer.encode(text, allowed_special)) for text in texts]
 
 
@@ -2187,8 +2225,11 @@ def _in_processes(
     if _checked_workers(workers) == 1:
         yield from map(task, jobs)
         return
+    # Only here, as there are places, such as a browser, where Python has no processes.
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+
     with ProcessPoolExecutor(workers, initializer=_keep_task, initargs=(task,)) as pool:
-        waiting: deque[Future[Result]] = deque()
+        waiting: deque[Any] = deque()
         try:
             for job in jobs:
                 waiting.append(pool.submit(_do_task, job))
@@ -2204,6 +2245,7 @@ def _in_processes(
 
 
 def _keep_task(task: Callable[[Any], Any]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits
     _kept[:] = [task]
 
 
@@ -2708,16 +2750,32 @@ class ByteTokenizer:
     def estimate_token_count(self, text: bytes, sample_size: int, rng: random.Random) -> int:
         """Estimate `len(tokenize(text))`, tokenizing no more than `sample_size` bytes.
 
-        Text that fits is counted exactly. Of longer text, chunks are tokenized: one at a
-        random place in each of as many equal stretches, so that every part of an uneven
-        document is met. Many small chunks follow such a document better than few large
-        ones, so a chunk is about as long as there are chunks to have, up to 96 bytes, and
-        longer only where tokens are so long that a chunk would hold few of them.
+        Text that fits is counted exactly. A longer one is divided into stretches, and of
+        each a chunk at a random place is tokenized; its tokens per byte stand for the whole
+        stretch. So every part of an uneven document has its share. The end of the text is
+        joined to its beginning and the first stretch begins anywhere in this ring: then all
+        bytes are equally likely to be looked at.
 
-        A cut breaks a token and may disturb the next one, which would bias small chunks.
-        So a chunk has a margin at both ends, two tokens wide as they were met last, and only
-        what lies in the core between them counts. A token on the core's edge counts by the
-        share of it that lies inside: that favours neither long tokens nor short ones.
+        A cut breaks a token and may disturb the next one, so at both ends of a chunk there
+        are too many tokens. Only its *core* counts, without a margin of one and a half tokens
+        on either side. A token on the edge of the core counts by the share of its bytes that
+        lie inside, which favours neither long tokens nor short ones.
+
+        How long tokens are is a mean over bytes: each byte gives the length of the token that
+        it is in. For one token of 90 bytes and ten of 1 byte that is 81.1, where the mean over
+        tokens is 9.1: what matters are the tokens that fill the text, not the small pieces
+        between them, which may be broken ones. The margin goes by what the chunk itself shows,
+        the size of the next chunk by what the one before showed: as many tokens as there can
+        then be chunks, up to 48; and by chance a quarter more or less, so that a text that
+        repeats itself cannot keep step. The first chunk is long, a 24th of the sample, and so
+        is one after each third of the sample: where a broken token leaves nothing but single
+        bytes, short chunks would never show that there are tokens.
+
+        The error goes to zero as the sample grows. Tokens of up to a hundredth of the sample
+        are seen whole. Longer ones soon fill a chunk, which is about an eighth of the sample
+        at most: they are taken for shorter ones, and if all the text is like that, the
+        estimate may be several times too high. A part of the text that is smaller than a
+        stretch may be missed, or taken for larger than it is.
 
         All randomness comes from `rng`. A `sample_size` below 1 is a `ValueError`.
 
@@ -2725,41 +2783,145 @@ class ByteTokenizer:
         >>> tokenizer.estimate_token_count(b"a" * 5000, 500, random.Random(1))
         5000
         """
-        _require(text, bytes, "text")
-        _require(sample_size, int, "sample_size")
+        return self.estimate_token_count_interval(text, sample_size, rng)[0]
+
+    def estimate_token_count_interval(
+        self, text: bytes, sample_size: int, rng: random.Random, confidence: float = 0.95
+    ) -> tuple[int, int, int]:
+        """Return what `estimate_token_count` returns, and a lowest and a highest count.
+
+        The exact count lies between these two in as many of all cases as `confidence` says,
+        in most documents in more: a number above 0 and below 1, or it is a `ValueError`. Of
+        text that fits in the sample, all three are the exact count.
+
+        How far the tokens per byte of a chunk are from the mean of its two neighbours shows
+        how much they vary. By that the two are set, as for a normal distribution, and further
+        apart where few chunks decide. Chunks that are all alike are still not taken for
+        certain: half a token of each is in doubt. Where tokens are so long that a chunk has
+        no room for its margins, all that it counted may be broken pieces, and `low` leaves
+        it out.
+
+        What no chunk has met cannot be known: a rare part that is unlike all others, or
+        tokens longer than any chunk that leave nothing but single bytes when broken.
+
+        >>> tokenizer = ByteTokenizer([bytes([byte]) for byte in range(256)] + [b"aa"])
+        >>> tokenizer.estimate_token_count_interval(b"aab" * 2000, 500, random.Random(1))
+        (3987, 3919, 4056)
+        """
+        text = _bytes(text, "text")
+        sample_size = _integer(sample_size, "sample_size")
         _require(rng, random.Random, "rng")
+        _require(confidence, float, "confidence")
         if sample_size < 1:
             raise ValueError(f"sample_size is {sample_size}, but must be at least 1")
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence is {confidence}, but must be above 0 and below 1")
         if len(text) <= sample_size:
-            return len(self.tokenize(text))
-        usual_size = min(96, isqrt(2 * sample_size))
-        token_length = usual_size / 8  # in bytes, as met last
-        estimate, done, left = 0.0, 0, sample_size
-        while done < len(text):
-            chunk_count = max(left // max(usual_size, ceil(8 * token_length)), 1)
-            size, stretch = left // chunk_count, (len(text) - done) // chunk_count
-            margin = min(ceil(2 * token_length), size // 5)
-            core = min(size - 2 * margin, stretch)
-            start = done + rng.randrange(stretch - core + 1)
-            chunk_start = max(start - margin, 0)
-            chunk = text[chunk_start : start + core + margin]
-            ids = self.tokenize(chunk)
-            counted = self._tokens_between(ids, start - chunk_start, core)
-            estimate += counted * stretch / core
-            token_length = len(chunk) / len(ids)
-            done += stretch
-            left -= size
-        return round(estimate)
+            exact = len(self.tokenize(text))
+            return exact, exact, exact
+        chunks = list(self._chunks(text, sample_size, rng))
+        estimate = sum(chunk.tokens for chunk in chunks)
+        error = _error_bound(chunks, confidence)
+        unsure = sum(chunk.tokens for chunk in chunks if chunk.is_filled)
+        fewest = ceil(len(text) / max(map(len, self.token_alphabet)))
+        counts = round(estimate), floor(estimate - error - unsure), ceil(estimate + error)
+        middle, low, high = (min(max(count, fewest), len(text)) for count in counts)
+        return middle, low, high
 
-    def _tokens_between(self, ids: Iterable[int], start: int, length: int) -> float:
-        """Return how many tokens lie in `length` bytes from `start`, in parts of tokens too."""
-        counted, position = 0.0, 0
-        for token in ids:
-            size = len(self.token_alphabet[token])
-            inside = min(position + size, start + length) - max(position, start)
-            counted += max(inside, 0) / size
-            position += size
-        return counted
+    def _chunks(self, text: bytes, sample_size: int, rng: random.Random) -> Iterator[_Chunk]:
+        """Tokenize chunks of `sample_size` bytes in all, each at a random place of its stretch.
+
+        A stretch is as much of the text that is left as its chunk is of the sample that is
+        left. It is fixed before the chunk is seen, so what is in it cannot choose its weight.
+        """
+        origin = rng.randrange(len(text))
+        position, left = 0, sample_size
+        size, long_chunks = 0, _LONG_CHUNKS
+        while left:
+            if left * _LONG_CHUNKS <= sample_size * long_chunks:
+                size = max(size, sample_size // _LONG_CHUNK_SHARE)
+                long_chunks -= 1
+            size = max(min(size, sample_size // _FEWEST_CHUNKS), 1)
+            size += rng.randint(-(size // 4), size // 4)  # a text in even lines could keep step
+            size = left // max(left // size, 1)  # so that the last chunk is not a crumb
+            stretch = (len(text) - position) * size // left
+            start = origin + position + rng.randrange(stretch - size + 1)
+            ids = self._tokenize_in_ring(text, start % len(text), size)
+            lengths = [len(self.token_alphabet[token]) for token in ids]
+            yield (chunk := _Chunk(stretch, lengths))
+            position += stretch
+            left -= size
+            size = _next_size(sample_size, chunk.token_length)
+
+    def _tokenize_in_ring(self, text: bytes, start: int, size: int) -> list[int]:
+        """Tokenize `size` bytes from `start`; where the text ends, go on at its beginning."""
+        beyond = max(start + size - len(text), 0)
+        return self.tokenize(text[start : start + size]) + self.tokenize(text[:beyond])
+
+
+# How large chunks are, and what of them counts: found by trying, on the documents and
+# alphabets of `tests/benchmarks/estimate.py`.
+
+_MARGIN = 1.5  # tokens; with 1, tokens in log lines came out 1 % too many
+_LARGEST_MARGIN = 1 / 3  # of a chunk, so that a third of it counts, however long tokens are
+_CHUNK_TOKENS = 48  # both margins are a sixteenth of such a chunk; longer ones would be fewer
+_MOST_CHUNKS = 1000  # rather than more, longer ones, in which the ends matter less and less
+_FEWEST_CHUNKS = 8  # fewer miss whole parts of an uneven document
+_LONG_CHUNKS = 3  # they take an eighth of the sample together ...
+_LONG_CHUNK_SHARE = 24  # ... and each has room for four tokens of a hundredth of the sample
+
+
+def _next_size(sample_size: int, token_length: float) -> int:
+    """Return how large chunks should be where tokens are about `token_length` bytes long."""
+    as_many_chunks_as_tokens = isqrt(round(sample_size * token_length))
+    size = min(as_many_chunks_as_tokens, round(_CHUNK_TOKENS * token_length))
+    return max(size, sample_size // _MOST_CHUNKS)
+
+
+class _Chunk:
+    """What one tokenized chunk, with tokens of these `lengths`, says about its stretch."""
+
+    def __init__(self, stretch: int, lengths: Sequence[int]) -> None:
+        size = sum(lengths)
+        self.token_length = sum(length * length for length in lengths) / size
+        margin = ceil(_MARGIN * self.token_length)
+        self.is_filled = margin > size * _LARGEST_MARGIN
+        margin = min(margin, int(size * _LARGEST_MARGIN))
+        self.stretch = stretch
+        self.core = size - 2 * margin
+        self.density = _tokens_between(lengths, margin, size - margin) / self.core
+        self.tokens = stretch * self.density
+
+    def variance(self, before: _Chunk, after: _Chunk) -> float:
+        """Return the square of the error to expect of `tokens`.
+
+        Of three values that vary alike, one differs from the mean of the others by one and a
+        half times their variance. The part of a stretch that was counted has no error.
+        """
+        difference = self.density - (before.density + after.density) / 2
+        variance = difference**2 / 1.5 + (0.5 / self.core) ** 2
+        return self.stretch**2 * variance * (1 - self.core / self.stretch)
+
+
+def _tokens_between(lengths: Iterable[int], start: int, stop: int) -> float:
+    """Return how many tokens of these lengths lie from `start` to `stop`, parts of them too."""
+    counted, position = 0.0, 0
+    for length in lengths:
+        inside = min(position + length, stop) - max(position, start)
+        counted += max(inside, 0) / length
+        position += length
+    return counted
+
+
+def _error_bound(chunks: list[_Chunk], confidence: float) -> float:
+    """Return how far from the exact count the sum over `chunks` is, at `confidence`."""
+    before, after = chunks[-1:] + chunks[:-1], chunks[1:] + chunks[:1]
+    variances = list(map(_Chunk.variance, chunks, before, after))
+    deciding = sum(variances) ** 2 / sum(variance**2 for variance in variances)
+    deviations = -NormalDist().inv_cdf((1 - confidence) / 2)
+    # That few chunks decide makes their spread uncertain too: Student's distribution, nearly.
+    deviations *= 1 + (deviations**2 + 1) / (4 * deciding)
+    return deviations * sqrt(sum(variances))
 
 
 def _check_alphabet(token_alphabet: Sequence[bytes]) -> None:
@@ -2772,6 +2934,489 @@ def _check_alphabet(token_alphabet: Sequence[bytes]) -> None:
         raise ValueError(f"token {len(token_alphabet)} is missing: the first 256 are the bytes")
     if len(token_alphabet) > _LARGEST_TOKEN + 1:
         raise ValueError(f"token {_LARGEST_TOKEN + 1} is one too many")
+
+
+# ---------------------------------------------------------------------------
+# The command line: train, count, show, encode and decode from a shell
+# ---------------------------------------------------------------------------
+
+_READ_AT_ONCE = 1 << 20  # bytes
+_IDS_AT_ONCE = 1 << 14
+_RAW_FORMATS = {"uint16": "H", "uint32": "I"}  # as `struct` calls them
+_PATTERNS = {
+    "gpt2": GPT2_SPLIT_PATTERN,
+    "gpt4": GPT4_SPLIT_PATTERN,
+    "gpt4o": GPT4O_SPLIT_PATTERN,
+    "digits": DIGIT_SPLIT_PATTERN,
+    "none": None,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command, with `arguments` or else those of the process; return its exit status.
+
+    That is 0, or 1 after an error, told on one line of standard error, or 130 after Ctrl-C.
+    Wrong arguments, and `--help`, end in `SystemExit`, as everywhere with `argparse`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     size = Path(folder, "low.txt").write_text("low lower lowest")
+    ...     main(f"train {folder}/low.txt --vocab-size 258 -o {folder}/low.json".split())
+    ...     BPETokenizer().load(folder + "/low.json").merges
+    0
+    {(108, 111): 256, (256, 119): 257}
+    """
+    options = _argument_parser().parse_args(arguments)
+    options.files = [options.files] if isinstance(options.files, str) else options.files
+    fills_the_terminal = options.output is None and os.isatty(1)
+    options.allowed_special = "all" if options.special_tokens else "none"
+    options.progress = _Progress(os.isatty(2) and not fills_the_terminal)
+    status = 0
+    try:
+        options.progress.size = sum(map(_size, options.files))
+        options.run(options)
+    except KeyboardInterrupt:
+        status = 130
+    except BrokenPipeError:
+        pass  # whoever read the output has seen enough
+    except (OSError, ValueError, RuntimeError, MemoryError) as fault:
+        message = str(fault) or type(fault).__name__
+        if isinstance(fault, OSError) and fault.strerror:
+            named = f"{os.fsdecode(fault.filename)}: " if fault.filename else ""
+            message = named + fault.strerror
+        options.progress.note(f"bpe: {message}")
+        status = 1
+    options.progress.clear()
+    return status
+
+
+def _run_train(options: argparse.Namespace) -> None:
+    """Learn a vocabulary from text files and write it to one file.
+
+    Each file is a document of its own. Files are read in pieces, but with another pattern than
+    those named, or a special token with a space in it, a whole document must fit into memory.
+    The names of special tokens in the text are borders, and nothing is learned from them.
+
+    For example:
+      bpe train corpus/*.txt --vocab-size 32768 --special '<|end|>' -o tokenizer.json
+    """
+    tokenizer = BPETokenizer(options.pattern, options.special)
+    Path(os.path.realpath(options.output)).parent.resolve(strict=True)  # before the long work
+    texts = (_read_text(name, options) for name in options.files)
+    pieces = chain.from_iterable(_pieces_of(text, tokenizer._coder.has_borders) for text in texts)
+    tokenizer.train(pieces, options.vocab_size, options.progress.learning, options.workers)
+    tokenizer.save(options.output)
+    size = 256 + len(tokenizer.merges)
+    if size < options.vocab_size:
+        options.progress.note(f"{options.output}: {size} tokens, as no pair occurs twice any more")
+
+
+def _run_count(options: argparse.Namespace) -> None:
+    """Print for each file tokens, bytes, bytes per token and name; and the total of several.
+
+    For example:
+      bpe count -t tokenizer.json *.txt
+    """
+    tokenizer = BPETokenizer.from_file(options.vocabulary)
+
+    def print_row(tokens: int, size: int, name: str) -> None:
+        options.progress.clear()
+        bytes_per_token = f"{size / tokens:.2f}" if tokens else "-"
+        with _output(None) as file:
+            file.write(os.fsencode(f"{tokens:10} {size:10} {bytes_per_token:>6} {name}\n"))
+
+    total = 0
+    for name in options.files:
+        start = options.progress.done
+        tokens = sum(map(len, _encoded(tokenizer, [name], options)))
+        print_row(tokens, options.progress.done - start, name)
+        total += tokens
+    if len(options.files) > 1:
+        print_row(total, options.progress.done, "total")
+
+
+def _run_show(options: argparse.Namespace) -> None:
+    """Show where text is cut: tokens on alternating backgrounds, or with `|` between them.
+
+    The bars stand where there is no colour: not on a terminal, or with NO_COLOR set. `--html`
+    writes a page instead that has the id and the bytes of each token on hovering.
+
+    For example:
+      bpe show -t cl100k_base.tiktoken -t o200k_base.tiktoken korean.txt --html korean.html
+    """
+    tokenizers = {name: BPETokenizer.from_file(name) for name in options.vocabulary}
+    text = _read_text(options.files[0], options)
+    if options.output is not None:
+        page = _page(options.files[0], "".join(text), tokenizers, options.allowed_special)
+        with _output(options.output) as file:
+            file.write(page.encode("utf-8"))
+        return
+    color = os.isatty(1) and not os.environ.get("NO_COLOR")
+    pieces: Iterable[str] = _pieces_of(
+        text, all(each._coder.has_borders for each in tokenizers.values())
+    )
+    if len(tokenizers) > 1:
+        pieces = list(pieces)
+    with _output(None) as file:
+        for name, tokenizer in tokenizers.items():
+            file.write(os.fsencode(f"==> {name} <==\n") if len(tokenizers) > 1 else b"")
+            bar, piece = "", "\n"
+            for piece in pieces:
+                shown = tokenizer.show(piece, color, options.allowed_special)
+                file.write((bar + shown).encode("utf-8"))
+                bar = "" if color else "|"
+            file.write(b"" if piece.endswith("\n") else b"\n")
+
+
+def _run_encode(options: argparse.Namespace) -> None:
+    """Print the token ids of files, or write them as the numbers that training scripts read.
+
+    With `-o` they are little-endian uint16, or uint32 if the vocabulary has ids above 65535;
+    standard error says which. Each file is encoded on its own.
+
+    For example:
+      bpe encode -t tokenizer.json corpus/*.txt --separator '<|end|>' -o corpus.bin
+      bpe encode -t tokenizer.json < text.txt | bpe decode -t tokenizer.json
+    """
+    tokenizer = BPETokenizer.from_file(options.vocabulary)
+    if options.separator not in {None, *tokenizer.special_tokens}:
+        raise ValueError(f"{options.vocabulary}: no special token {options.separator!r}")
+    separator = [tokenizer.special_tokens[name] for name in [options.separator] if name]
+    largest = max(tokenizer.vocab)
+    if options.output is not None and largest >= 1 << 32:
+        raise ValueError(f"{options.vocabulary}: the id {largest} does not fit into uint32")
+    dtype = "uint16" if largest < 1 << 16 else "uint32"
+    total = 0
+    with _output(options.output) as file:
+        for ids in filter(len, _encoded(tokenizer, options.files, options, separator)):
+            if options.output is None:
+                space = " " if total else ""
+                file.write((space + " ".join(map(str, ids))).encode("ascii"))
+            else:
+                file.write(struct.pack(f"<{len(ids)}{_RAW_FORMATS[dtype]}", *ids))
+            total += len(ids)
+        file.write(b"\n" if options.output is None else b"")
+    if options.output is not None:
+        options.progress.note(f"{options.output}: {total} tokens as little-endian {dtype}")
+
+
+def _run_decode(options: argparse.Namespace) -> None:
+    """Turn token ids back into the bytes that they stand for.
+
+    Ids are numbers with white space between them, or with `--dtype` what `encode -o` wrote.
+
+    For example:
+      bpe decode -t tokenizer.json --dtype uint16 corpus.bin -o corpus.txt
+    """
+    tokenizer = BPETokenizer.from_file(options.vocabulary)
+    name = options.files[0]
+    position = 0
+    with _output(options.output) as file:
+        for ids in _raw_ids(name, options) if options.dtype else _ids(name, options):
+            for unknown in {*ids}.difference(tokenizer.vocab):
+                place = position + ids.index(unknown)
+                raise ValueError(f"{name}: unknown id {unknown} at position {place}")
+            file.write(tokenizer.decode_bytes(ids))
+            position += len(ids)
+
+
+def _encoded(
+    tokenizer: BPETokenizer,
+    names: Iterable[str],
+    options: argparse.Namespace,
+    separator: Sequence[int] = (),
+) -> Iterator[Sequence[int]]:
+    """Yield the ids of files in batches, some perhaps empty, with `separator` between two files."""
+    texts = (_read_text(name, options) for name in names)
+    if tokenizer._coder.has_borders:
+        # An empty text stands between two files, and comes back as no ids at all.
+        pieces = chain.from_iterable(chain([""], _pieces_of(text)) for text in texts)
+        after_first = islice(pieces, 1, None)
+        batches = tokenizer.encode_batch(after_first, options.workers, options.allowed_special)
+        yield from (ids or separator for ids in batches)
+        return
+    for number, text in enumerate(texts):
+        yield separator if number else ()
+        stream = tokenizer.encode_iterable(text, options.allowed_special)
+        while ids := list(islice(stream, _IDS_AT_ONCE)):
+            yield ids
+
+
+def _raw_ids(name: str, options: argparse.Namespace) -> Iterator[Sequence[int]]:
+    one, rest = struct.Struct(f"<{_RAW_FORMATS[options.dtype]}"), b""
+    for block in _read(name, options):
+        block = rest + block
+        number = len(block) // one.size
+        yield struct.unpack_from(f"<{number}{_RAW_FORMATS[options.dtype]}", block)
+        rest = block[number * one.size :]
+    if rest:
+        raise ValueError(f"{name}: the last {len(rest)} bytes are not a whole {options.dtype}")
+
+
+def _ids(name: str, options: argparse.Namespace) -> Iterator[Sequence[int]]:
+    offset, rest = 0, b""
+    for block in chain(_read(name, options), [b"\n"]):
+        block = rest + block
+        if wrong := re.search(rb"[^\d\s]\S{,19}|\d{20}", block):
+            place = f"byte offset {offset + wrong.start()}"
+            raise ValueError(f"{name}: {wrong[0]!r} at {place} is not a token id")
+        numbers = block.rstrip(b"0123456789")  # what comes after them may go on
+        yield list(map(int, numbers.split()))
+        offset += len(numbers)
+        rest = block[len(numbers) :]
+
+
+_PAGE_HEAD = """<!DOCTYPE html>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{name}: tokens</title>
+<style>
+:root { color-scheme: light dark; --a: #d3e5fb; --b: #fbe6c2; --ink: #1f2328; --paper: #fff;
+  --faint: #59636e; --cut: #c0262d; }
+@media (prefers-color-scheme: dark) { :root { --a: #17426f; --b: #594112; --ink: #e6edf3;
+  --paper: #12161c; --faint: #9aa4af; --cut: #ff8077; } }
+body { margin: 0 auto; max-width: 60rem; padding: 1rem; background: var(--paper);
+  color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin: 2rem 0 0; }
+h1, h2 { overflow-wrap: anywhere; } p { color: var(--faint); margin: .3rem 0 .8rem; }
+.text { font: 1rem/1.8 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere;
+  unicode-bidi: plaintext; }
+span { background: var(--a); padding: .15em 0; } .b { background: var(--b); }
+i::before { content: "\\21b5"; color: var(--faint); font-style: normal; }
+.cut { --from: var(--a); --to: var(--b); border-bottom: 2px solid var(--cut);
+  background: repeating-linear-gradient(90deg, var(--from) 0 calc(100% / var(--n)),
+  var(--to) 0 calc(200% / var(--n))); }
+.cut.b { --from: var(--b); --to: var(--a); }
+.n2 { --n: 2; } .n3 { --n: 3; } .n4 { --n: 4; }
+</style>
+<h1>{name}</h1>
+<p>The two colours tell a token from the next; its id and bytes show on hovering. A character in
+stripes, with a line below, is cut: each stripe is a token that holds some of its bytes.</p>
+"""
+
+
+def _page(
+    name: str, text: str, tokenizers: Mapping[str, BPETokenizer], allowed_special: str
+) -> str:
+    """Return a page, complete in itself, with `text` cut into tokens by each of `tokenizers`."""
+    parts = [_PAGE_HEAD.replace("{name}", html.escape(name))]
+    size = len(text.encode("utf-8"))
+    for vocabulary, tokenizer in tokenizers.items():
+        ids = tokenizer.encode(text, allowed_special)
+        tokens = [tokenizer.vocab[token] for token in ids]
+        titles = [f"{token}: {data.hex(' ')}" for token, data in zip(ids, tokens, strict=True)]
+        parts.append(
+            f"<h2>{html.escape(Path(vocabulary).name)}</h2>\n<p>{len(text):,} characters, "
+            f"{size:,} bytes, {len(ids):,} tokens, {size / max(len(ids), 1):.2f} bytes per token"
+            '</p>\n<div class="text">'
+        )
+        for stretch, start, stop in _parts(tokens):
+            kind = "b" * (start % 2) + f" cut n{stop - start}" * (stop - start > 1)
+            shown = html.escape(stretch, quote=False).replace("\r", "&#13;")
+            shown = shown.replace("\n", "<i>\n</i>")  # makes the end of a line visible
+            title = "&#10;".join(titles[start:stop])
+            parts.append(f'<span class="{kind}" title="{title}">{shown}</span>')
+        parts.append("</div>\n")
+    return "".join(parts)
+
+
+def _parts(tokens: Iterable[bytes]) -> Iterator[tuple[str, int, int]]:
+    r"""Yield the text of tokens in stretches, and for each where its tokens start and stop.
+
+    That is one token, or for a character that is cut all those that hold some of its bytes.
+
+    >>> list(_parts([b"a\xc3", b"\xa9b"]))
+    [('a', 0, 1), ('é', 0, 2), ('b', 1, 2)]
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    start = 0  # of the tokens that hold some of the character that is not whole yet
+    for number, token in enumerate(tokens):
+        goes_on = decoder.getstate()[0] != b""
+        text = decoder.decode(token)
+        if goes_on and text:
+            yield text[0], start, number + 1
+            text, goes_on = text[1:], False
+        if text:
+            yield text, number, number + 1
+        start = start if goes_on else number
+
+
+class _ArgumentParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"bpe: {_one_line(message)} ({self.prog} --help says more)\n")
+
+
+def _argument_parser() -> argparse.ArgumentParser:
+    parser = _ArgumentParser(prog="bpe", description="Byte-level BPE from a shell.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
+        description = cleandoc(run.__doc__ or "")
+        added = commands.add_parser(
+            run.__name__.removeprefix("_run_"),
+            help=description.partition("\n")[0],
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        added.set_defaults(run=run, output=None, workers=1, special_tokens=False)
+        return added
+
+    train = command(_run_train)
+    count = command(_run_count)
+    show = command(_run_show)
+    encode = command(_run_encode)
+    decode = command(_run_decode)
+    about = "what `bpe train` wrote, a .tiktoken file, a tokenizer.json"
+    for each in (count, encode, decode):
+        each.add_argument("-t", "--vocabulary", required=True, help=about)
+    about += "; of several, the text under each"
+    show.add_argument("-t", "--vocabulary", action="append", required=True, help=about)
+    about = "what to read; without it, or for -, standard input"
+    for each in (train, count, encode):
+        each.add_argument("files", nargs="*", default=["-"], metavar="FILE", help=about)
+    for each in (show, decode):
+        each.add_argument("files", nargs="?", default="-", metavar="FILE", help=about)
+    for each, name in ((train, "-o"), (show, "--html"), (encode, "-o"), (decode, "-o")):
+        settings: dict[str, Any] = {"dest": "output", "metavar": "OUT", "required": each is train}
+        each.add_argument(name, help="write to this file", **settings)
+    for each in (train, encode):
+        about = "how many processes to use (1)"
+        each.add_argument("--workers", type=_at_least(1), default=1, metavar="N", help=about)
+    about = "recognise special tokens in the text; without it their names are ordinary text"
+    for each in (count, show, encode):
+        each.add_argument("--special-tokens", action="store_true", help=about)
+    about = "for bytes that are not UTF-8: end with an error (strict), or put U+FFFD for them"
+    for each in (train, count, show, encode):
+        choices = ["strict", "replace"]
+        each.add_argument("--errors", choices=choices, default="strict", help=about)
+    about = "tokens to have in the end, bytes and learned ones; special tokens come on top"
+    train.add_argument("--vocab-size", type=_at_least(256), required=True, metavar="N", help=about)
+    about, names = "how text is split first (gpt4)", "|".join([*_PATTERNS, "REGEX"])
+    train.add_argument("--pattern", type=_pattern, default="gpt4", metavar=names, help=about)
+    about = "a special token to have; can be repeated"
+    train.add_argument("--special", action="append", default=[], metavar="NAME", help=about)
+    encode.add_argument("--separator", metavar="NAME", help="a special token between two files")
+    decode.add_argument("--dtype", choices=_RAW_FORMATS, help="read what `encode -o` wrote")
+    return parser
+
+
+def _at_least(minimum: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if int(text) < minimum:
+            raise argparse.ArgumentTypeError(f"{text} is less than {minimum}")
+        return int(text)
+
+    return number
+
+
+def _pattern(text: str) -> str | None:
+    if text.isalnum() and text not in _PATTERNS:
+        raise argparse.ArgumentTypeError(f"no split pattern is called {text!r}")
+    pattern = _PATTERNS.get(text, text)
+    try:
+        _splitter(pattern)  # an invalid one shows now
+    except ValueError as fault:
+        raise argparse.ArgumentTypeError(str(fault)) from None
+    return pattern
+
+
+def _size(name: str) -> float:
+    """Return how many bytes a file has, infinity if that is not known."""
+    status = os.stat(0 if name == "-" else name)  # noqa: PTH116
+    return status.st_size if stat.S_ISREG(status.st_mode) else inf
+
+
+def _read(name: str, options: argparse.Namespace) -> Iterator[bytes]:
+    """Yield a file, or standard input if `name` is `-`, in blocks."""
+    source = 0 if name == "-" else name
+    # Without a buffer, which would go on waiting for a pipe to fill it after Ctrl-C.
+    with open(source, "rb", buffering=0, closefd=source != 0) as file:
+        while block := file.read(_READ_AT_ONCE):
+            options.progress.reading(len(block))
+            yield block
+
+
+def _read_text(name: str, options: argparse.Namespace) -> Iterator[str]:
+    """Yield a UTF-8 file in blocks; what is not UTF-8 is a `ValueError` that says where."""
+    decoder = codecs.getincrementaldecoder("utf-8")(options.errors)
+    offset = 0
+    for block in chain(_read(name, options), [b""]):
+        held = len(decoder.getstate()[0])  # bytes of a character that goes on in this block
+        try:
+            yield decoder.decode(block, final=not block)
+        except UnicodeDecodeError as fault:
+            place = f"byte offset {offset - held + fault.start}"
+            raise ValueError(f"{name}: not UTF-8 at {place} (--errors replace goes on)") from None
+        offset += len(block)
+
+
+def _pieces_of(text: Iterable[str], has_borders: bool = True) -> Iterator[str]:
+    """Yield a text that comes in blocks as pieces that end at borders, none of them empty."""
+    held: list[str] = []
+    for block in text:
+        inside = _UP_TO_A_BORDER.match(block) if has_borders else None
+        if inside:
+            yield "".join([*held, inside[0]])
+            held = []
+        held.append(block[inside.end() :] if inside else block)
+    if any(held):
+        yield "".join(held)
+
+
+@contextmanager
+def _output(path: str | None) -> Iterator[BinaryIO]:
+    """Open what results go to: what will replace the file at `path`, or standard output."""
+    if path is not None:
+        with _replacing(path) as file:
+            yield file
+    else:  # not `sys.stdout`, which would complain once more about a closed pipe at the end
+        with open(1, "wb", closefd=False) as file:
+            yield file
+
+
+class _Progress:
+    """Says on one line of standard error how far the work is; a note is a line that stays."""
+
+    WIDTH = 60  # of the longest line
+
+    def __init__(self, shown: bool) -> None:
+        self.shown = shown
+        self.size: float = 0  # of all input in bytes
+        self.done = 0  # bytes read so far
+        self.due = self.learning_since = 0.0
+
+    def reading(self, size: int) -> None:
+        self.done += size
+        known = 0 < self.size < inf
+        share = f" of {self.size / 1e6:.1f}, {self.done / self.size:.0%}" if known else ""
+        self._say(f"reading: {self.done / 1e6:.1f} MB{share}")
+
+    def learning(self, done: int, total: int) -> None:
+        if done:  # else documents are still being counted
+            now = time.monotonic()
+            self.learning_since = self.learning_since or now
+            left = int((now - self.learning_since) / done * (total - done))
+            self._say(f"learning: {done:,} of {total:,} rules, {left // 60}:{left % 60:02} left")
+
+    def note(self, line: str) -> None:
+        self.clear()
+        sys.stderr.write(_one_line(line) + "\n")
+
+    def clear(self) -> None:
+        if self.due:  # something has been said
+            sys.stderr.write(f"\r{'':{self.WIDTH}}\r")
+            self.due = 0.0
+
+    def _say(self, line: str) -> None:
+        if self.shown and time.monotonic() >= self.due:
+            sys.stderr.write(f"\r{line:{self.WIDTH}}")
+            sys.stderr.flush()
+            self.due = time.monotonic() + 0.1
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.splitlines())
 
 
 # ---------------------------------------------------------------------------
@@ -2888,3 +3533,7 @@ SAMPLE_EN = (
     "As I walked home my wet shoes were cold, but somehow my heart felt warm. "
     "The next time I go to that bakery, I thought, I should buy one more for her."
 )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -60,7 +60,8 @@ def test_whatever_the_tests_import_is_in_an_extra() -> None:
     extras = PROJECT["optional-dependencies"]
     sources = list((ROOT / "tests").rglob("*.py"))
     ours = {path.stem for path in [*ROOT.glob("*.py"), *sources]}
-    known = ours | sys.stdlib_module_names | {"tomli"}  # which pytest brings where it is needed
+    # tomli comes with pytest where it is needed, tiktoken_ext with tiktoken.
+    known = ours | sys.stdlib_module_names | {"tomli", "tiktoken_ext"}
     needed = set().union(*map(imported_by, sources)) - known
     assert needed <= {
         re.split(r"\W", requirement)[0] for name in extras for requirement in extras[name]
@@ -96,3 +97,8 @@ def test_the_wheel_holds_the_module_and_the_licence(
     [licence] = PROJECT["license-files"]
     assert wheel.read(f"{described}/licenses/{licence}") == (ROOT / licence).read_bytes()
     assert b"bpe = bpe:main" in wheel.read(f"{described}/entry_points.txt").splitlines()
+
+
+def test_the_command_is_there() -> None:
+    assert PROJECT["scripts"] == {"bpe": "bpe:main"}
+    assert callable(bpe.main)

@@ -183,7 +183,7 @@ def test_a_known_vocabulary_handed_on(known: Known, ours: BPETokenizer, tmp_path
 @settings(max_examples=60)
 @given(data=st.data())
 def test_any_ranks_give_tiktokens_ids(data: st.DataObject) -> None:
-    """Also where no merge reaches a token, or several pairs spell one."""
+    """Also where no merge reaches a token, or several pairs spell one; or else it is refused."""
     letters = ["a", "b", "ab", "aba", "c"]
     longer = st.lists(st.sampled_from(letters), min_size=2, max_size=4).map("".join)
     tokens = [*map(chr, range(128)), *data.draw(st.lists(longer, unique=True, max_size=12))]
@@ -199,9 +199,14 @@ def test_any_ranks_give_tiktokens_ids(data: st.DataObject) -> None:
         else range(len(written))
     )
     ranks = dict(zip(written, ids, strict=True))
-    pattern = data.draw(st.sampled_from(["(?s).+", r"\s|\S+"]))
+    pattern = data.draw(st.sampled_from([r"[\s\S]+", r"\s|\S+"]))
     peer = tiktoken.Encoding("any", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    tokenizer = BPETokenizer.from_tiktoken(ranks, pattern)
+    try:
+        tokenizer = BPETokenizer.from_tiktoken(ranks, pattern)
+    except ValueError as fault:  # two tokens spell a third, and come after it
+        if "after the turn that its rank gives" not in str(fault):
+            raise
+        return
     for text in data.draw(st.lists(st.text(alphabet="abc ", max_size=30), min_size=1, max_size=9)):
         assert tokenizer.encode(text) == peer.encode_ordinary(text)
 
@@ -484,7 +489,7 @@ def test_any_added_tokens(data: st.DataObject, tmp_path_factory: pytest.TempPath
         DIGIT_SPLIT_PATTERN,
         *DEEPSEEK_LLM,
         *DEEPSEEK_V3,
-        r"(?<=\d)a*?(?<!x)s+(?=\S)|(c|d){2}|(?:e{2,}|\u00e9|\x41|\P{^Lu})",
+        r"(?<=\d)a*?(?<!x)s+(?=\S)|([cd]){2}|(?:e{2,}|\u00e9|\x41|\P{^Lu})",
         r"'(?i:[sdmt]|ll|ve|re)",
         r"a.$|.b",
         r"s*",

@@ -84,8 +84,18 @@ def stages(*steps: Json, last: Json = WITHOUT_REGEX) -> Json:
     return {"type": "Sequence", "pretokenizers": [*steps, last]}
 
 
-def read(**changes: Any) -> bpe._Contents:
-    return bpe._read_huggingface(json.dumps(huggingface(**changes)).encode())
+def merges_of(vocabulary: bpe._Vocabulary) -> list[tuple[bytes, bytes]]:
+    token_bytes = dict(zip(vocabulary.ids, vocabulary.bytes, strict=True))
+    return [(token_bytes[first], token_bytes[second]) for first, second in vocabulary.merges()]
+
+
+def comparable(contents: bpe._Contents) -> dict[str, Any]:
+    vocabulary = contents.vocabulary
+    return contents._asdict() | {"vocabulary": (vocabulary.ids, merges_of(vocabulary))}
+
+
+def read(**changes: Any) -> dict[str, Any]:
+    return comparable(bpe._read_huggingface(json.dumps(huggingface(**changes)).encode()))
 
 
 def rank_file(ranks: dict[bytes, int] | None = None, *lines: bytes) -> bytes:
@@ -203,16 +213,21 @@ class TestGpt2sFiles:
         assert contents.tokens[b"low"] == 1020
         assert contents.tokens[b"\n"] == 990
         assert len(contents.tokens) == 260
-        assert contents.merges == [(b"l", b"o"), (b"lo", b"w"), (b" ", b"low"), (b"\xe9", b"\xad")]
+        assert merges_of(contents.vocabulary) == [
+            (b"l", b"o"),
+            (b"lo", b"w"),
+            (b" ", b"low"),
+            (b"\xe9", b"\xad"),
+        ]
         assert contents.pattern == GPT2_SPLIT_PATTERN
         assert not contents.whole_tokens
         assert contents.normalization is None
 
     def test_the_first_line_and_line_ends(self) -> None:
-        expected = self.read(self.MERGES, "한 글")
-        assert self.read(self.MERGES.split(b"\n", 1)[1], "한 글") == expected
-        assert self.read(self.MERGES.replace(b"\n", b"\r\n"), "한 글") == expected
-        assert self.read(self.MERGES[:-1], "한 글") == expected
+        expected = comparable(self.read(self.MERGES, "한 글"))
+        assert comparable(self.read(self.MERGES.split(b"\n", 1)[1], "한 글")) == expected
+        assert comparable(self.read(self.MERGES.replace(b"\n", b"\r\n"), "한 글")) == expected
+        assert comparable(self.read(self.MERGES[:-1], "한 글")) == expected
 
     def test_a_special_token_that_is_not_named_is_only_decoded(self) -> None:
         contents = self.read(self.MERGES, "한 글")
@@ -245,15 +260,17 @@ class TestGpt2sFiles:
 
 class TestHuggingFacesFile:
     def test_what_it_says(self) -> None:
-        assert read() == bpe._Contents(
-            pattern=GPT2_SPLIT_PATTERN,
-            tokens={bytes([byte]): 1000 - byte for byte in range(256)}
-            | {b"lo": 1010, b"low": 1020, b" low": 1030, b"\xe9\xad": 1040},
-            merges=[(b"l", b"o"), (b"lo", b"w"), (b" ", b"low"), (b"\xe9", b"\xad")],
-            special_tokens={"<|end|>": 3000},
-            whole_tokens=False,
-            normalization=None,
-        )
+        tokens = {bytes([byte]): 1000 - byte for byte in range(256)}
+        tokens |= {b"lo": 1010, b"low": 1020, b" low": 1030, b"\xe9\xad": 1040}
+        merges = [(b"l", b"o"), (b"lo", b"w"), (b" ", b"low"), (b"\xe9", b"\xad")]
+        assert read() == {
+            "pattern": GPT2_SPLIT_PATTERN,
+            "tokens": tokens,
+            "vocabulary": (list(tokens.values()), merges),
+            "special_tokens": {"<|end|>": 3000},
+            "whole_tokens": False,
+            "normalization": None,
+        }
 
     def test_merges_as_strings(self) -> None:
         assert read(merges=[" ".join(merge) for merge in MERGES]) == read()
@@ -262,7 +279,7 @@ class TestHuggingFacesFile:
         content = huggingface()
         content = {key: content[key] for key in ["added_tokens", "model", "pre_tokenizer"]}
         content["model"] = {key: content["model"][key] for key in ["vocab", "merges"]}
-        assert bpe._read_huggingface(json.dumps(content).encode()) == read()
+        assert comparable(bpe._read_huggingface(json.dumps(content).encode())) == read()
 
     @pytest.mark.parametrize(
         "changes",
@@ -282,14 +299,14 @@ class TestHuggingFacesFile:
         assert read(**changes) == read()
 
     def test_whole_tokens(self) -> None:
-        assert read(ignore_merges=True) == read()._replace(whole_tokens=True)
+        assert read(ignore_merges=True) == read() | {"whole_tokens": True}
 
     @pytest.mark.parametrize(
         "normalizer",
         [{"type": "NFC"}, {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFC"}]}],
     )
     def test_normalization(self, normalizer: Json) -> None:
-        assert read(normalizer=normalizer) == read()._replace(normalization="NFC")
+        assert read(normalizer=normalizer) == read() | {"normalization": "NFC"}
 
     @pytest.mark.parametrize(
         ("pre_tokenizer", "pattern"),
@@ -311,7 +328,7 @@ class TestHuggingFacesFile:
         ],
     )
     def test_pre_tokenizers(self, pre_tokenizer: Json, pattern: object) -> None:
-        assert read(pre_tokenizer=pre_tokenizer).pattern == pattern
+        assert read(pre_tokenizer=pre_tokenizer)["pattern"] == pattern
 
     def test_added_tokens(self) -> None:
         """Special or not, in the vocab or not, also as a token that merges make."""
@@ -322,19 +339,22 @@ class TestHuggingFacesFile:
             added("lo", 1010),
         ]
         contents = read(added_tokens=names, vocab=vocab("<|in|>"))
-        assert contents.special_tokens == {
+        assert contents["special_tokens"] == {
             "<|a b|>": 2,
             "한글": 2**32 - 1,
             "<|in|>": 1050,
             "lo": 1010,
         }
-        assert contents.tokens == read().tokens  # with "lo", which "low" is made of
-        assert read(added_tokens=None).special_tokens == {}
+        assert contents["tokens"] == read()["tokens"]  # with "lo", which "low" is made of
+        assert read(added_tokens=None)["special_tokens"] == {}
 
     def test_of_many_pairs_that_spell_a_token_the_one_that_merges(self) -> None:
         merges = [["l", "o"], ["l", "ow"], ["lo", "w"], ["Ġ", "low"], ["Ġl", "ow"], ["Ġlo", "w"]]
         more = vocab("ow", "Ġl", "Ġlo")
-        assert read(vocab=more, merges=merges).merges == read().merges[:3]  # type: ignore[index]
+        (_, reachable), (_, expected) = (
+            each["vocabulary"] for each in (read(vocab=more, merges=merges), read())
+        )
+        assert reachable == expected[:3]
 
     @pytest.mark.parametrize(
         ("changes", "fault"),
@@ -476,10 +496,10 @@ class TestHuggingFacesFile:
         if refusal:
             refused(lambda: read(added_tokens=tokens), fault=f"'{name}': normalized, it overlaps")
         else:
-            assert read(added_tokens=tokens).special_tokens == {"<b>": 5, name: 6}
+            assert read(added_tokens=tokens)["special_tokens"] == {"<b>": 5, name: 6}
         for same in (False, True):
             tokens = [added("<b>", 5, normalized=same), added(name, 6, normalized=same)]
-            assert read(added_tokens=tokens).special_tokens == {"<b>": 5, name: 6}
+            assert read(added_tokens=tokens)["special_tokens"] == {"<b>": 5, name: 6}
 
     def test_names_too_long_to_compare(self) -> None:
         tokens = [added("a" * 5000, 5), added("b" * 5000, 6, normalized=True)]
@@ -561,9 +581,7 @@ class TestWhoseFileItIs:
         assert contents.pattern == GPT4_SPLIT_PATTERN
         assert contents.tokens == tokenizer.mergeable_ranks()
         assert contents.special_tokens == tokenizer.special_tokens
-        assert contents.merges == [
-            (tokenizer.vocab[first], tokenizer.vocab[second]) for first, second in tokenizer.merges
-        ]
+        assert contents.vocabulary.merges() == tokenizer.merges
         tokenizer.to_tiktoken(tmp_path / "ranks")
         ranks = bpe._read_tiktoken((tmp_path / "ranks").read_bytes())
         assert ranks == tokenizer.mergeable_ranks()
@@ -613,24 +631,20 @@ def test_the_reachable_merges_one_after_the_other_do_what_all_do(
 ) -> None:
     pairs = [(first.encode(), second.encode()) for first, second in merges]
     try:
-        reachable = bpe._reachable(pairs)
+        tokens = {token: token[0] for token in BYTES}
+        tokens |= {b"".join(pair): 256 + number for number, pair in enumerate(pairs)}
+        rules = list(bpe._vocabulary_of_merges(tokens, pairs).merges().items())
     except ValueError:  # only where a merge stands before one that makes a half of it
         made_later = [{"".join(pair) for pair in merges[i:]} for i in range(len(merges))]
         assert any(made & {*pair} for made, pair in zip(made_later, merges, strict=True))
         return
-    ids = {token: token[0] for token in BYTES}
-    rules = []
-    for first, second in reachable:
-        ids[first + second] = len(ids)
-        rules.append(((ids[first], ids[second]), ids[first + second]))
-    assert len(ids) == 256 + len(rules)
     expected = lowest_rank_first(word, {pair: rank for rank, pair in enumerate(merges)})
-    assert bpe.encode(word, rules) == [ids[token.encode()] for token in expected]
+    assert bpe.encode(word, rules) == [tokens[token.encode()] for token in expected]
 
 
 def check(contents: bpe._Contents) -> None:
     """Raise if these are no contents that a tokenizer can be made of."""
-    tokens, merges, special_tokens = contents.tokens, contents.merges, contents.special_tokens
+    tokens, special_tokens = contents.tokens, contents.special_tokens
     assert tokens.keys() >= BYTES.keys()
     names = {token: data for data, token in tokens.items()}
     assert len(names) == len(tokens)
@@ -640,7 +654,7 @@ def check(contents: bpe._Contents) -> None:
     assert all(type(token) is int for token in [*names, *special_tokens.values()])
     assert all(0 <= token < 2**32 for token in [*names, *special_tokens.values()])
     made = set(BYTES)
-    for first, second in merges or []:
+    for first, second in merges_of(contents.vocabulary):
         assert {first, second} <= made
         assert first + second not in made
         made.add(first + second)
