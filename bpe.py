@@ -1035,9 +1035,9 @@ class BPETokenizer:
     def __repr__(self) -> str:
         names = [name for name in __all__ if name.endswith("_PATTERN")]
         known = {globals()[name]: name for name in names}
-        counts = (len(self), "token"), (len(self.merges), "merge rule")
-        counts += ((len(self.special_tokens), "special token"),)
-        of = ", ".join(f"{number} {word}{'s' * (number != 1)}" for number, word in counts)
+        counts = {"token": len(self), "merge rule": len(self.merges)}
+        counts["special token"] = len(self.special_tokens)
+        of = ", ".join(f"{number} {word}{'s' * (number != 1)}" for word, number in counts.items())
         pattern = known.get(self.pattern) or _shown(self.pattern)
         return f"<{type(self).__name__} of {of}, split by {pattern}>"
 
