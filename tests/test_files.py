@@ -332,7 +332,7 @@ BAD_FILES = [
     ({"merges": [[97, 98, 99]]}, "rule 0 cannot make token 99"),
     ({"merges": [[97, 98, -1]]}, "rule 0 cannot make token -1"),
     ({"merges": [[97, 98, 256], [98, 97, 256]]}, "rule 1 cannot make token 256"),
-    ({"merges": [[97, 98, 256], [97, 98, 257]]}, "rule 1 repeats the pair"),
+    ({"merges": [[97, 98, 256], [97, 98, 257]]}, r"rule 1 repeats the pair \[97, 98\]$"),
     (
         {"merges": [[97, 98, 256], [98, 99, 257], [97, 257, 258]]},
         "rule 2 never applies: earlier ones leave no such pair",
@@ -363,6 +363,17 @@ class TestDistrust:
             {"special_tokens": {"x": 258, "y": 400, "z": 259}, "chosen_ids": ["y"]},
             {"special_tokens": {"x": 2**70}, "chosen_ids": ["x"]},
             {"byte_ids": BYTES_MIXED},
+            {
+                "byte_ids": [*range(1, 257)],
+                "merges": [[98, 99, 0]],
+                "special_tokens": {"<|end|>": 257},
+            },
+            {
+                "byte_ids": [*range(1, 257)],
+                "merges": [],
+                "other_tokens": {"xy": 0},
+                "special_tokens": {"<|end|>": 257},
+            },
             {"other_tokens": {"xy": 258, "Ġz": 900}, "special_tokens": {"<|end|>": 901}},
             {"merges": [[0, 97, 256], [97, 0, 300]], "special_tokens": {"<|end|>": 301}},
         ],
