@@ -1072,11 +1072,11 @@ class BPETokenizer:
     def __repr__(self) -> str:
         names = [name for name in __all__ if name.endswith("_PATTERN")]
         known = {globals()[name]: name for name in names}
-        special = f"{len(self.special_tokens)} special token{'s' * (len(self.special_tokens) != 1)}"
-        return (
-            f"<{type(self).__name__} of {len(self)} tokens, {len(self.merges)} merge rules, "
-            f"{special}, split by {known.get(self.pattern) or _shown(self.pattern)}>"
-        )
+        counts = {"token": len(self), "merge rule": len(self.merges)}
+        counts["special token"] = len(self.special_tokens)
+        of = ", ".join(f"{number} {word}{'s' * (number != 1)}" for word, number in counts.items())
+        pattern = known.get(self.pattern) or _shown(self.pattern)
+        return f"<{type(self).__name__} of {of}, split by {pattern}>"
 
     # -- training ----------------------------------------------------------
 
@@ -1617,6 +1617,7 @@ class BPETokenizer:
         )
 
     def _add_special_tokens(self, tokens: Iterable[tuple[str, int | None]]) -> None:
+        tokens = list(tokens)
         added: dict[str, int] = {}
         names: dict[int, bytes] = {}  # the bytes of the ids in `added`
         first_free = self._first_free
@@ -1638,7 +1639,7 @@ class BPETokenizer:
             added[name] = token_id
             names[token_id] = data
         self.vocab.update(names)
-        self.special_tokens.update(added)
+        self.special_tokens.update((name, added[name]) for name, _ in tokens)
         self._first_free = first_free
         self._coder = _Coder(
             self.pattern, self._normalization, self._encoded, dict(self.special_tokens)

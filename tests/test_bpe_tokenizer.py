@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+import tempfile
 import tracemalloc
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -277,7 +279,7 @@ class TestSpecialTokens:
     @pytest.mark.parametrize(
         ("tokens", "error", "message"),
         [
-            ({"x": 97}, ValueError, "'x' cannot have the id 97: it is taken"),
+            ({"x": 0}, ValueError, "'x' cannot have the id 0: it is taken"),
             ({"x": 256}, ValueError, "'x' cannot have the id 256: it is taken"),
             ({"x": 900}, ValueError, "'x' cannot have the id 900: it is taken"),
             ({"x": 901, "y": 901}, ValueError, "'y' cannot have the id 901: it is taken"),
@@ -459,7 +461,7 @@ class TestEncoding:
         tokenizer.train("abab", 300).register_special_tokens(["<|a|>", "<|b|>"])
         assert len(tokenizer) == len(tokenizer.vocab) == 259
         assert repr(tokenizer) == (
-            "<BPETokenizer of 259 tokens, 1 merge rules, 2 special tokens, split by None>"
+            "<BPETokenizer of 259 tokens, 1 merge rule, 2 special tokens, split by None>"
         )
         assert "split by GPT2_SPLIT_PATTERN>" in repr(BPETokenizer(GPT2_SPLIT_PATTERN))
         assert "split by ('a', 'b')>" in repr(BPETokenizer(["a", "b"]))
@@ -609,6 +611,17 @@ class TestDecoding:
         assert bpe.merge(numpy.array([1, 2]), numpy.array([1, 2]), numpy.int8(3)) == [3]
 
 
+def composing(pattern: Pattern) -> BPETokenizer:
+    """Return a tokenizer that normalizes text to NFC, which only a file can ask for."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "tokenizer.json")
+        BPETokenizer(pattern).train("é é à à", 260).save(path)
+        content = path.read_text(encoding="utf-8")
+        content = content.replace('"normalization": null', '"normalization": "NFC"')
+        path.write_text(content, encoding="utf-8")
+        return BPETokenizer.from_file(path)
+
+
 class TestStreams:
     @settings(max_examples=400)
     @given(
@@ -627,6 +640,22 @@ class TestStreams:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bpe, "_STREAM_CHUNK", at_least)
             assert list(tokenizer.encode_iterable(chunks)) == tokenizer.encode(text)
+
+    @settings(max_examples=200)
+    @given(
+        st.text("ea \u0301\u0327가\u11a8", max_size=30),
+        st.sampled_from([GPT2_SPLIT_PATTERN, r"\w+|\W", "[ae]", None]),
+        st.integers(1, 5),
+    )
+    @example("e\u0301a", "[ae]", 1)
+    def test_text_that_is_composed(self, text: str, pattern: Pattern, size: int) -> None:
+        tokenizer = composing(pattern)
+        chunks = [text[start : start + size] for start in range(0, len(text), size)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bpe, "_STREAM_CHUNK", size)
+            ids = list(tokenizer.encode_iterable(chunks))
+        assert ids == tokenizer.encode(text)
+        assert tokenizer.decode(ids) == unicodedata.normalize("NFC", text)
 
     def test_white_space_before_what_is_held_back(self) -> None:
         tokenizer = BPETokenizer().train(["  ", "  "], 257)

@@ -149,98 +149,6 @@ class TestWork:
         )
 
 
-class TestEstimate:
-    tokenizer = ByteTokenizer(learned_alphabet(bpe.SAMPLE_EN, 340))
-    texts = st.integers(0, 3000).map(lambda size: (bpe.SAMPLE_EN.encode() * 4)[:size])
-
-    @given(texts, st.integers(1, 3000), st.integers())
-    def test_the_budget_is_kept(self, text: bytes, sample_size: int, seed: int) -> None:
-        read: list[int] = []
-
-        class Counting(ByteTokenizer):
-            def tokenize(self, text: bytes) -> list[int]:
-                read.append(len(text))
-                return super().tokenize(text)
-
-        counting = Counting(self.tokenizer.token_alphabet)
-        estimate = counting.estimate_token_count(text, sample_size, random.Random(seed))
-        assert 0 < sum(read) <= sample_size or text == b""
-        assert bool(text) <= estimate <= len(text)
-        if len(text) <= sample_size:
-            assert read == [len(text)]
-            assert estimate == len(self.tokenizer.tokenize(text))
-
-    @given(texts, st.integers(1, 2000), st.integers())
-    def test_the_same_seed_gives_the_same_answer(self, text: bytes, size: int, seed: int) -> None:
-        one, other = random.Random(seed), random.Random(seed)
-        random.seed(seed)
-        assert self.tokenizer.estimate_token_count(text, size, one) == (
-            self.tokenizer.estimate_token_count(text, size, other)
-        )
-
-    def test_randomness_comes_from_rng_alone(self) -> None:
-        state = random.getstate()
-        text = self.text_of(9000)
-        estimates = {
-            self.tokenizer.estimate_token_count(text, 300, random.Random(seed)) for seed in range(9)
-        }
-        assert random.getstate() == state
-        assert len(estimates) > 1
-
-    @pytest.mark.parametrize(("sample_size", "tolerance"), [(1000, 0.20), (20_000, 0.05)])
-    @pytest.mark.parametrize("seed", range(5))
-    def test_on_ordinary_text(self, sample_size: int, tolerance: float, seed: int) -> None:
-        text = self.text_of(100_000)
-        exact = len(self.tokenizer.tokenize(text))
-        estimate = self.tokenizer.estimate_token_count(text, sample_size, random.Random(seed))
-        assert abs(estimate - exact) <= tolerance * exact
-
-    def test_on_an_uneven_document(self) -> None:
-        prose = self.text_of(60_000)
-        text = prose + b"7" * 30_000 + prose[:20_000] + random.Random(7).randbytes(40_000)
-        exact = len(self.tokenizer.tokenize(text))
-        errors = [
-            self.tokenizer.estimate_token_count(text, 5000, random.Random(seed)) / exact - 1
-            for seed in range(40)
-        ]
-        assert abs(sum(errors)) / 40 < 0.01
-        assert (sum(error**2 for error in errors) / 40) ** 0.5 < 0.03
-
-    @pytest.mark.parametrize("longest", [16, 128])
-    def test_on_a_run_of_one_byte(self, longest: int) -> None:
-        """Its tokens all begin at the same places of a chunk, and may be longer than one."""
-        runs = [b"a" * 2**power for power in range(1, longest.bit_length())]
-        tokenizer = ByteTokenizer([*SINGLE_BYTES, *runs])
-        text = b"a" * 300_000
-        exact = len(tokenizer.tokenize(text))
-        for seed in range(5):
-            estimate = tokenizer.estimate_token_count(text, 20_000, random.Random(seed))
-            assert abs(estimate - exact) <= 0.1 * exact
-
-    def test_every_byte_may_be_looked_at(self) -> None:
-        read: set[int] = set()
-
-        class Recording(ByteTokenizer):
-            def tokenize(self, text: bytes) -> list[int]:
-                read.update(text)
-                return super().tokenize(text)
-
-        recording = Recording(SINGLE_BYTES)
-        for seed in range(200):
-            recording.estimate_token_count(bytes(range(10)), 1, random.Random(seed))
-        assert read == set(range(10))
-
-    def text_of(self, size: int) -> bytes:
-        sentences = bpe.SAMPLE_EN.split(". ")
-        rng = random.Random(size)
-        return ". ".join(rng.choice(sentences) for _ in range(size // 50)).encode()[:size]
-
-    @pytest.mark.parametrize("sample_size", [0, -1])
-    def test_a_sample_of_nothing_is_refused(self, sample_size: int) -> None:
-        with pytest.raises(ValueError, match=f"sample_size is {sample_size}"):
-            self.tokenizer.estimate_token_count(b"abc", sample_size, random.Random(1))
-
-
 class TestRefusals:
     @pytest.mark.parametrize(
         ("alphabet", "error", "message"),
@@ -277,12 +185,6 @@ class TestRefusals:
         for call in (tokenizer.tokenize, tokenizer.slow_tokenize):
             with pytest.raises(TypeError, match="text must be bytes, not str"):
                 call(wrong)
-        with pytest.raises(TypeError, match="text must be bytes, not str"):
-            tokenizer.estimate_token_count(wrong, 5, random.Random(1))
-        with pytest.raises(TypeError, match="sample_size must be int, not float"):
-            tokenizer.estimate_token_count(b"abc", 2.0, random.Random(1))  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="rng must be Random, not int"):
-            tokenizer.estimate_token_count(b"abc", 5, 1)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="ids must be a list of integers, not str"):
             tokenizer.decode(wrong)
 

@@ -6,11 +6,12 @@ import base64
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import HealthCheck, example, given, reject, settings
 from hypothesis import strategies as st
 
 import bpe
@@ -59,6 +60,36 @@ class TestSaveAndLoad:
         assert again.load(str(tmp_path / "t.json")) is again
         assert state(again) == state(tokenizer)
         assert again.pretokenize(text) == tokenizer.pretokenize(text)
+
+    @one_folder_serves
+    @given(
+        steps=st.lists(
+            st.lists(st.sampled_from("stuvwxyz"), max_size=3, unique=True)
+            | st.dictionaries(st.sampled_from("stuvwxyz"), st.integers(256, 272), max_size=3)
+            | st.sampled_from(["train", "extend"]),
+            max_size=6,
+        )
+    )
+    @example(steps=[["s"], {"t": 300}, ["u"]])
+    def test_whatever_was_registered_in_whatever_order(
+        self, tmp_path: Path, steps: list[str | list[str] | dict[str, int]]
+    ) -> None:
+        tokenizer = BPETokenizer(None)
+        for step in steps:
+            with suppress(ValueError):  # taken, or registered already
+                if step == "train":
+                    tokenizer.train("abababcd abcd", 259)
+                elif step == "extend":
+                    tokenizer.extend("efefef", 261)
+                elif not isinstance(step, str):
+                    tokenizer.register_special_tokens(step)
+        tokenizer.save(tmp_path / "t.json")
+        loaded = BPETokenizer().load(tmp_path / "t.json")
+        assert state(loaded) == state(tokenizer)
+        assert list(loaded.special_tokens) == list(tokenizer.special_tokens)
+        for changed in (loaded, tokenizer):
+            changed.register_special_tokens(["next", "and"])
+        assert state(loaded) == state(tokenizer)
 
     def test_which_ids_were_chosen_is_kept(self, tmp_path: Path) -> None:
         trained().save(tmp_path / "t.json")
@@ -197,8 +228,7 @@ class TestVersion1:
         text = "lowest slow 한글<|끝|><|pad|>"
         assert loaded.encode(text) == [260, 115, 116, 263, 257, 266, 268, 5000]
         loaded.save(tmp_path / "new.json")
-        learned.save(tmp_path / "learned.json")
-        assert (tmp_path / "new.json").read_bytes() == (tmp_path / "learned.json").read_bytes()
+        assert state(BPETokenizer().load(tmp_path / "new.json")) == state(learned)
 
     @pytest.mark.parametrize(
         ("old", "new", "fault"),
@@ -270,10 +300,6 @@ BAD_FILES = [
         {"special_tokens": {"x": 400, "y": 400}, "chosen_ids": ["x", "y"]},
         "'y' cannot have the id 400: it is taken",
     ),
-    (
-        {"special_tokens": {"x": 258, "y": 400}, "chosen_ids": ["y"]},
-        f"special_tokens {NOT_WRITTEN}",  # chosen ones come first
-    ),
     ({"special_tokens": {"": 258}}, "cannot be empty"),
     ({"special_tokens": {"\ud800": 258}}, "surrogates not allowed"),
     ({"chosen_ids": ["y"]}, f"chosen_ids {NOT_WRITTEN}"),
@@ -306,7 +332,7 @@ BAD_FILES = [
     ({"merges": [[97, 98, 99]]}, "rule 0 cannot make token 99"),
     ({"merges": [[97, 98, -1]]}, "rule 0 cannot make token -1"),
     ({"merges": [[97, 98, 256], [98, 97, 256]]}, "rule 1 cannot make token 256"),
-    ({"merges": [[97, 98, 256], [97, 98, 257]]}, "rule 1 repeats the pair"),
+    ({"merges": [[97, 98, 256], [97, 98, 257]]}, r"rule 1 repeats the pair \[97, 98\]$"),
     (
         {"merges": [[97, 98, 256], [98, 99, 257], [97, 257, 258]]},
         "rule 2 never applies: earlier ones leave no such pair",
@@ -334,8 +360,20 @@ class TestDistrust:
             {},
             {"pattern": ["a", "b"], "normalization": "NFC", "whole_tokens": True},
             {"special_tokens": {"x": 400, "<|end|>": 258}, "chosen_ids": ["x"]},
+            {"special_tokens": {"x": 258, "y": 400, "z": 259}, "chosen_ids": ["y"]},
             {"special_tokens": {"x": 2**70}, "chosen_ids": ["x"]},
             {"byte_ids": BYTES_MIXED},
+            {
+                "byte_ids": [*range(1, 257)],
+                "merges": [[98, 99, 0]],
+                "special_tokens": {"<|end|>": 257},
+            },
+            {
+                "byte_ids": [*range(1, 257)],
+                "merges": [],
+                "other_tokens": {"xy": 0},
+                "special_tokens": {"<|end|>": 257},
+            },
             {"other_tokens": {"xy": 258, "Ġz": 900}, "special_tokens": {"<|end|>": 901}},
             {"merges": [[0, 97, 256], [97, 0, 300]], "special_tokens": {"<|end|>": 301}},
         ],

@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import reference
 from bpe import count_pairs, decode, encode, from_ids, merge, to_ids, train, vocab_curve
 from reference import Rule
 from strategies import near_ids, rule_lists, small_text, some_text, well_formed_rules, wild_ids
+from work import lines_run
 
 ids_lists = st.lists(st.sampled_from([0, 1, 97, 255]), max_size=40)
 sizes = st.integers(250, 275)
@@ -246,6 +248,39 @@ class TestVocabCurve:
         counts = [tokens for _, tokens in vocab_curve(text, range(250, 300))]
         assert counts == sorted(counts, reverse=True)
         assert counts[0] == len(text.encode("utf-8"))
+
+
+class TestWork:
+    """Work is counted in lines of the module that run, and so is the same on every machine."""
+
+    rules = train("def f(x):\n        return x\n" * 40 + bpe.SAMPLE_EN + " " * 300 + "b" * 300, 700)
+    random = random.Random(6)
+    texts = (
+        " " * 8000,
+        "a" * 8000,
+        "b" * 7999 + "a",
+        "def g(y):\n    return y\n" * 300,
+        "".join(random.choices("abc def\n", k=8000)),
+        "".join(chr(random.randrange(1, 128)) for _ in range(8000)),
+        "".join(" " * random.randrange(60) + random.choice("abx") for _ in range(300)),
+        bpe.SAMPLE_KO * 20,
+    )
+
+    @pytest.mark.parametrize("text", texts, ids=lambda text: repr(text[:9]))
+    def test_twice_the_text_is_at_most_twice_the_work(
+        self, text: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bpe._Encoder, "FEW_RULES", 0)
+        encode(text * 2, self.rules)  # what is worked out once is worked out
+        none, once, twice = (lines_run(partial(encode, text * n, self.rules)) for n in range(3))
+        assert twice - none < 2.2 * (once - none)
+        assert once - none < 60 * len(text.encode("utf-8"))
+
+    def test_training_does_not_count_the_text_again_for_every_rule(self) -> None:
+        text = "".join(self.random.choices("abcdefgh ", k=6000))
+        assert len(train(text, 500)) == 244
+        assert lines_run(lambda: train(text, 500)) < 20 * len(text)
+        assert lines_run(lambda: vocab_curve(text, range(256, 500))) < 20 * len(text)
 
 
 untyped: Any = bpe
