@@ -2244,8 +2244,18 @@ def _in_processes(
 
 
 def _keep_task(task: Callable[[Any], Any]) -> None:
+    from multiprocessing import parent_process
+    from threading import Thread
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits
+    Thread(target=_end_after, args=[parent_process()], daemon=True).start()
     _kept[:] = [task]
+
+
+def _end_after(parent: Any) -> None:
+    """End this process after the one that it works for, which, killed, could not end it."""
+    parent.join()
+    os._exit(1)
 
 
 _kept: list[Callable[[Any], Any]] = []  # in a worker process: what it is there for
