@@ -2174,6 +2174,7 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
 Result = TypeVar("Result")
 
 _BATCH_SIZE = 1 << 20  # characters that go to another process at once
+_SIZE_OF_A_TEXT = 64  # what it costs beside its characters, in characters
 _STREAM_CHUNK = 1 << 16  # characters that `encode_iterable` goes on with at once
 
 
@@ -2209,7 +2210,7 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
     for text in texts:
         _require(text, str, "text")
         batch.append(text)
-        size += len(text)
+        size += len(text) + _SIZE_OF_A_TEXT
         if size >= _BATCH_SIZE:
             yield batch
             batch, size = [], 0

@@ -1,15 +1,18 @@
-"""Several processes: they end with the one that they work for."""
+"""Several processes: what they get at once is little, and they end when nobody waits for them."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from itertools import repeat
+from operator import length_hint
 from pathlib import Path
 
 import pytest
 
 import bpe
+from bpe import BPETokenizer
 
 ROOT = Path(bpe.__file__).parent
 PROGRAM = """
@@ -43,3 +46,11 @@ def test_workers_end_with_the_process_that_they_work_for(method: str, tmp_path: 
         process.kill()
         # What they hold of the pipe is closed when the last of them ends.
         assert process.communicate(timeout=60)[0] == b""
+
+
+@pytest.mark.parametrize("text", ["", "a"])
+def test_even_many_empty_texts_are_read_as_they_are_needed(text: str) -> None:
+    texts = repeat(text, 200_000)
+    ids = BPETokenizer().encode_batch(texts, workers=2)
+    assert list(next(ids)) == list(text.encode())
+    assert length_hint(texts) > 100_000
