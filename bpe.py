@@ -2212,6 +2212,7 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
 Result = TypeVar("Result")
 
 _BATCH_SIZE = 1 << 20  # characters that go to another process at once
+_SIZE_OF_A_TEXT = 64  # what it costs beside its characters, in characters
 _STREAM_CHUNK = 1 << 16  # characters that `encode_iterable` goes on with at once
 
 
@@ -2247,7 +2248,7 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
     for text in texts:
         _require(text, str, "text")
         batch.append(text)
-        size += len(text)
+        size += len(text) + _SIZE_OF_A_TEXT
         if size >= _BATCH_SIZE:
             yield batch
             batch, size = [], 0
@@ -2282,8 +2283,18 @@ def _in_processes(
 
 
 def _keep_task(task: Callable[[Any], Any]) -> None:
+    from multiprocessing import parent_process
+    from threading import Thread
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits
+    Thread(target=_end_after, args=[parent_process()], daemon=True).start()
     _kept[:] = [task]
+
+
+def _end_after(parent: Any) -> None:
+    """End this process after the one that it works for, which, killed, could not end it."""
+    parent.join()
+    os._exit(1)
 
 
 _kept: list[Callable[[Any], Any]] = []  # in a worker process: what it is there for
