@@ -5,11 +5,13 @@ from __future__ import annotations
 import doctest
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,7 +72,7 @@ def test_the_readmes_extending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "korean.txt").write_text(korean, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     [_, extending] = blocks("python")
-    session = {"bpe": bpe, "pathlib": sys.modules["pathlib"]}
+    session: dict[str, Any] = {"bpe": bpe, "pathlib": pathlib}
     exec(extending, session)
     before, after, gpt4 = (session[name] for name in ("before", "after", "gpt4"))
     assert f"costs {before} tokens before" in README
@@ -156,4 +158,21 @@ def test_the_readme_is_short_and_its_contents_are_its_sections() -> None:
     listed = re.findall(r"\[([^\]]+)\]\(#([^)]+)\)", README)
     sections = re.findall(r"^## (.*)$", README, re.MULTILINE)
     assert [title for title, _ in listed] == sections
-    assert [anchor for _, anchor in listed] == [title.lower().replace(" ", "-") for title in sections]
+    anchors = [title.lower().replace(" ", "-") for title in sections]
+    assert [anchor for _, anchor in listed] == anchors
+
+
+def test_the_readme_names_the_top_level() -> None:
+    assert [name for name in sorted(top_level()) if name not in README] == []
+
+
+def top_level() -> set[str]:
+    """Return the names that git tracks there or, outside a checkout, all that stand there."""
+    tracked = b""
+    if shutil.which("git"):
+        listing = ["git", "ls-files", "-z"]
+        tracked = subprocess.run(listing, cwd=ROOT, capture_output=True, check=False).stdout
+    names = {Path(name).parts[0] for name in tracked.decode("utf-8").split("\0") if name}
+    names = names or {path.name for path in ROOT.iterdir()}
+    visible = {name for name in names if not name.startswith((".", "_"))}
+    return visible - {"README.md", "pyproject.toml", "PKG-INFO"}
