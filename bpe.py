@@ -273,7 +273,8 @@ def vocab_curve(text: str, sizes: Iterable[int]) -> list[tuple[int, int]]:
 # token id         the int that users see; `_Vocabulary.ids` leads from number to id
 # token bytes      what the token stands for in a text
 # word             what is learned from as a whole: a pre-token, in the lab all of the text
-# pre-token        what a split pattern cuts; stretch: what long text is cut into to encode it
+# pre-token        what a split pattern cuts text into; with special tokens between, a piece
+# stretch          what a long text that nothing splits is cut into to encode it
 # ---------------------------------------------------------------------------
 
 _LARGEST_TOKEN = 0x10FFFF  # the last character there is
@@ -282,8 +283,8 @@ _LARGEST_TOKEN = 0x10FFFF  # the last character there is
 class _Learner:
     """Learns merge rules from words (or one whole text), each with its count.
 
-    Invariant between two rounds: `counts` is exact, and `holders[pair]` names every
-    word that holds the pair (perhaps repeatedly, and perhaps some that no longer do).
+    Invariant between two rounds: of every pair that is frequent enough, `counts` is exact and
+    `holders` names the words that hold it (perhaps repeatedly, and some that no longer do).
     New occurrences of a pair only arise in the round that makes one of its tokens, so
     counts only fall afterwards: the queue corrects an outdated entry when it comes up.
     """
@@ -295,7 +296,7 @@ class _Learner:
         self.counts: dict[str, int] = defaultdict(int)
         self.holders: dict[str, list[int]] = defaultdict(list)
         for number, (word, times) in enumerate(zip(self.words, self.word_counts, strict=True)):
-            for pair in map(add, word, word[1:]):
+            for pair in _pairs(word):
                 self.counts[pair] += times
                 self.holders[pair].append(number)
         self.queue = [(-times, pair) for pair, times in self.counts.items()]
@@ -377,6 +378,11 @@ class _Learner:
             heappush(self.queue, (-times, gained))
 
 
+def _pairs(word: str) -> Iterator[str]:
+    """Return each two neighbours, overlapping ones too: of `abc` these are `ab` and `bc`."""
+    return map(add, word, word[1:])
+
+
 class _Vocabulary:
     """Tokens in the order of their merge rules, and which of them may stand side by side.
 
@@ -453,6 +459,7 @@ class _Encoder:
     led on is never tried again: time is linear in the text.
     """
 
+    SHORT = 64  # bytes; longer text is cut into stretches
     FEW_RULES = 750  # up to about so many, `str.replace` for each is faster on long text
     LARGEST_TABLE = 1 << 18  # pairs of tokens that are remembered, in some 30 MB
 
@@ -464,7 +471,7 @@ class _Encoder:
         self.shorter = [self.tokens.get(beginnings[data], -1) for data in vocabulary.bytes]
         self.lengths = _lengths_by_beginning(self.tokens)
         self.fitting: dict[int, int] = {}  # from a pair to what `_longest_fitting` found for it
-        self.walked = _Table(self._walk, limit=1 << 12, longest_key=64)
+        self.walked = _Table(self._walk, limit=1 << 12, longest_key=self.SHORT)
 
     def encode(self, text: bytes) -> list[int]:
         """Return the token ids of `text`."""
@@ -472,7 +479,8 @@ class _Encoder:
         return [ids[token] for token in self.encode_to_tokens(text)]
 
     def encode_to_tokens(self, text: bytes) -> list[int]:
-        if len(text) <= 64:  # as most are
+        """Return the tokens of `text`, as numbers."""
+        if len(text) <= self.SHORT:  # as most are
             return self._walk(text)
         if len(self.sizes) <= 256 + self.FEW_RULES:
             return self._replace(text)
@@ -634,18 +642,24 @@ def _vocabulary_of_tokens(
     made = {data: token for token, data in enumerate(vocabulary.bytes)}
     beginnings = _longest_beginnings(tokens.values())
     for token_id, data in tokens.items():
-        first = b"" if data in made else beginnings[data]
-        while first:
-            second = data[len(first) :]
-            if first in made and second in made:
-                halves = made[first], made[second]
-                if vocabulary.may_touch(*halves):
-                    ids = id_of[first], id_of[second]
-                    if ids == (vocabulary.ids[halves[0]], vocabulary.ids[halves[1]]):
-                        made[data] = vocabulary.add(*halves, token_id)
-                    break
-            first = beginnings[first]
+        for halves in [] if data in made else _splits(data, made, beginnings):
+            if vocabulary.may_touch(*halves):
+                if all(vocabulary.ids[half] == id_of[vocabulary.bytes[half]] for half in halves):
+                    made[data] = vocabulary.add(*halves, token_id)
+                break
     return vocabulary
+
+
+def _splits(
+    data: bytes, made: Mapping[bytes, int], beginnings: Mapping[bytes, bytes]
+) -> Iterator[tuple[int, int]]:
+    """Yield each two tokens that together spell `data`."""
+    first = beginnings[data]
+    while first:
+        second = data[len(first) :]
+        if first in made and second in made:
+            yield made[first], made[second]
+        first = beginnings[first]
 
 
 def _vocabulary_of_ranks(ranks: Mapping[bytes, int]) -> _Vocabulary:
@@ -688,6 +702,51 @@ class _Table(dict[Key, Value]):
                 self.clear()
             self[key] = value
         return value
+
+
+class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
+    """From pre-token to ids: what most of the time of encoding goes to is a look-up in here.
+
+    With `tokens` a pre-token that is one of these becomes it, whether merges reach it or not.
+    """
+
+    LIMIT = 1 << 17  # pre-tokens, in some 30 MB
+    LONGEST = 64  # characters; longer pre-tokens hardly ever come again
+
+    def __init__(self, vocabulary: _Vocabulary, tokens: Mapping[bytes, int]) -> None:
+        super().__init__(self._encode, self.LIMIT, self.LONGEST)
+        self.vocabulary = vocabulary
+        self.tokens = tokens
+
+    @cached_property
+    def encoder(self) -> _Encoder:
+        return _Encoder(self.vocabulary)  # made when it is first needed, as it takes a while
+
+    def _encode(self, pre_token: str) -> tuple[int, ...]:
+        data = pre_token.encode("utf-8")
+        if data in self.tokens:
+            return (self.tokens[data],)
+        return tuple(self.encoder.encode(data))
+
+    def characters(self, pre_token: str) -> str:
+        """Return the token characters of a pre-token, which learning goes on from."""
+        data = pre_token.encode("utf-8")
+        if data in self.tokens:
+            return ""
+        if len(self.vocabulary.ids) == 256:
+            return data.decode("latin-1")
+        return "".join(map(chr, self.encoder.encode_to_tokens(data)))
+
+    def seed(self, counts: Mapping[str, int], words: Iterable[str]) -> None:
+        """Enter the words met most often in a training, and what each became, in characters.
+
+        First pass over what was learned from: 0.70 s instead of 0.95 for 5 MB.
+        """
+        ids = self.vocabulary.ids
+        by_count = sorted(zip(counts.values(), counts, words, strict=True), key=itemgetter(0))
+        for _, word, tokens in by_count[: -self.LIMIT // 2 : -1]:
+            if tokens and len(word) <= self.LONGEST:  # none: it was a token, not learned from
+                self[word] = tuple([ids[ord(token)] for token in tokens])
 
 
 # ---------------------------------------------------------------------------
@@ -763,14 +822,17 @@ class _Splitter:
 
     def split(self, text: str) -> Iterable[str]:
         """Return the pre-tokens of `text`, some perhaps empty; joined they are the text."""
-        pieces = self.first_cut(text)
-        for stage in self._stages[1:]:
-            pieces = chain.from_iterable(map(stage.split, pieces))
-        return pieces
+        return self.further_cuts(self.first_cut(text))
 
     def first_cut(self, text: str) -> Iterable[str]:
         """Return the pieces of the first pattern."""
         return self._stages[0].split(text) if self._stages else [text]
+
+    def further_cuts(self, pieces: Iterable[str]) -> Iterable[str]:
+        """Return what the other patterns cut these pieces into."""
+        for stage in self._stages[1:]:
+            pieces = chain.from_iterable(map(stage.split, pieces))
+        return pieces
 
 
 _LATIN_1, _BASIC_PLANE, _UNICODE = 0xFF, 0xFFFF, 0x10FFFF
@@ -1175,12 +1237,15 @@ class BPETokenizer:
                 size += len(collected[-1])
                 if size >= len(held) or len(held) <= 256:  # so each character is read few times
                     text = held + "".join(collected)
-                    settled = coder.settled(text, allowed_special)
+                    place, pieces = coder.settled(text, allowed_special)
                     yield from chain.from_iterable(
-                        coder.encoded_pieces(text[:settled], allowed_special, done)
+                        coder.encoded_pieces(text[:place], allowed_special, done)
                     )
-                    held, collected, size = text[settled:], [], 0
-                    done += settled
+                    further = coder.splitter.further_cuts(pieces)
+                    yield from chain.from_iterable(map(coder.encoded.__getitem__, further))
+                    place += sum(map(len, pieces))
+                    held, collected, size = text[place:], [], 0
+                    done += place
         text = held + "".join(collected)
         yield from chain.from_iterable(coder.encoded_pieces(text, allowed_special, done))
 
@@ -1464,12 +1529,12 @@ class BPETokenizer:
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         for name in ("merges", "vocab", "special_tokens"):
-            setattr(other, name, dict(getattr(self, name)))
+            setattr(other, name, dict(getattr(other, name)))  # `self` may be another by now
         return other
 
-    def __reduce__(self) -> tuple[Callable[[bytes], BPETokenizer], tuple[bytes]]:
+    def __reduce__(self) -> tuple[Callable[..., BPETokenizer], tuple[type, bytes]]:
         text = _text_of(_content_of(self._checked()))
-        return _parse_tokenizer, (text.encode("utf-8"),)  # and not the words that it has met
+        return _restored, (type(self), text.encode("utf-8"))  # and not the words that it has met
 
     def _become(self, other: BPETokenizer) -> BPETokenizer:
         vars(self).update(vars(other))  # one step, in C: nothing comes between
@@ -1588,20 +1653,22 @@ class BPETokenizer:
     ) -> BPETokenizer:
         """Learn on top of what `start` has, until there are `vocab_size` ordinary tokens."""
         words = self._words(counts)
-        vocabulary, tokens = start._vocabulary.copy(), dict(start._encoded.tokens)
+        vocabulary = start._vocabulary.copy()
+        ids = {data: token_id for token_id, data in start._ordinary.items()}
         learner = _Learner(map(start._encoded.characters, words), words.values())
         taken = {start.special_tokens[name] for name in start._names_with_own_id}
         free = (token_id for token_id in count(max(start._ordinary) + 1) if token_id not in taken)
         room = vocab_size - len(start._ordinary)
         first = len(vocabulary.ids)
-        for pair, token in learner.learn(range(first, first + room)):
-            vocabulary.add(*pair, next(free))
+        for (left, right), token in learner.learn(range(first, first + room)):
+            data = vocabulary.bytes[left] + vocabulary.bytes[right]
+            vocabulary.add(left, right, ids[data] if data in ids else next(free))
             if progress is not None:
                 progress(token + 1 - first, room)
         learned = copy.copy(self)
         learned._whole_tokens = start._whole_tokens
         learned._names_with_own_id |= start._names_with_own_id
-        learned._take_tokens(vocabulary, tokens)
+        learned._take_tokens(vocabulary, ids)
         learned._encoded.seed(words, learner.words)
         return self._become(learned)
 
@@ -1619,15 +1686,16 @@ class BPETokenizer:
     def _checked(self) -> BPETokenizer:
         """Return a copy, of one moment, if nothing in it was changed by hand."""
         now = copy.copy(self)
-        names = {token_id: name.encode("utf-8") for name, token_id in now.special_tokens.items()}
-        right = {
-            "pattern": now._coder.pattern,
-            "merges": now._vocabulary.merges(),
-            "vocab": now._ordinary | names,
-            "special_tokens": now._coder.special_tokens,
+        special_tokens = now._coder.special_tokens
+        names = {token_id: name.encode("utf-8") for name, token_id in special_tokens.items()}
+        present_and_right: dict[str, tuple[object, object]] = {
+            "pattern": (now.pattern, now._coder.pattern),
+            "merges": ([*now.merges.items()], [*now._vocabulary.merges().items()]),  # in order
+            "special_tokens": ([*now.special_tokens.items()], [*special_tokens.items()]),
+            "vocab": (now.vocab, now._ordinary | names),
         }
-        for name, value in right.items():
-            if getattr(now, name) != value:
+        for name, (present, right) in present_and_right.items():
+            if present != right:
                 raise ValueError(f"{name} was changed by hand; it does not fit the rest any more")
         return now
 
@@ -1689,51 +1757,6 @@ def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
         if set(name) <= set(alphabet) and not name.isascii():
             raise ValueError(f"special token {_shown(name)} would be decoded as bytes there")
     return spelled
-
-
-class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
-    """From pre-token to ids: what most of the time of encoding goes to is a look-up in here.
-
-    With `tokens` a pre-token that is one of these becomes it, whether merges reach it or not.
-    """
-
-    LIMIT = 1 << 17  # pre-tokens, in some 30 MB
-    LONGEST = 64  # characters; longer pre-tokens hardly ever come again
-
-    def __init__(self, vocabulary: _Vocabulary, tokens: Mapping[bytes, int]) -> None:
-        super().__init__(self._encode, self.LIMIT, self.LONGEST)
-        self.vocabulary = vocabulary
-        self.tokens = tokens
-
-    @cached_property
-    def encoder(self) -> _Encoder:
-        return _Encoder(self.vocabulary)  # made when it is first needed, as it takes a while
-
-    def _encode(self, pre_token: str) -> tuple[int, ...]:
-        data = pre_token.encode("utf-8")
-        if data in self.tokens:
-            return (self.tokens[data],)
-        return tuple(self.encoder.encode(data))
-
-    def characters(self, pre_token: str) -> str:
-        """Return the token characters of a pre-token, which learning goes on from."""
-        data = pre_token.encode("utf-8")
-        if data in self.tokens:
-            return ""
-        if len(self.vocabulary.ids) == 256:
-            return data.decode("latin-1")
-        return "".join(map(chr, self.encoder.encode_to_tokens(data)))
-
-    def seed(self, counts: Mapping[str, int], words: Iterable[str]) -> None:
-        """Enter the words met most often in a training, and what each became, in characters.
-
-        First pass over what was learned from: 0.70 s instead of 0.95 for 5 MB.
-        """
-        ids = self.vocabulary.ids
-        by_count = sorted(zip(counts.values(), counts, words, strict=True), key=itemgetter(0))
-        for _, word, tokens in by_count[: -self.LIMIT // 2 : -1]:
-            if tokens and len(word) <= self.LONGEST:  # none: it was a token, not learned from
-                self[word] = tuple([ids[ord(token)] for token in tokens])
 
 
 class _Coder:
@@ -1802,25 +1825,25 @@ class _Coder:
             raise ValueError(f"{_shown(name)} is not a registered special token")
         return frozenset(allowed_special)
 
-    def settled(self, text: str, allowed_special: str | Collection[str]) -> int:
-        """Return how much of `text`, from its beginning, is cut the same whatever comes after it.
+    def settled(self, text: str, allowed_special: str | Collection[str]) -> tuple[int, list[str]]:
+        """Return how much of `text` is cut the same whatever comes after it.
 
-        That is up to the end of the last special token that stays one, and from there up to
-        the last place where no pre-token of a known pattern goes on; if there is none, or
-        another pattern, all pieces but the last two.
+        That is, as if nothing came after it, up to a place: the end of the last special token
+        that stays one, and then the last border of a known pattern. If there is none, some
+        pieces follow: all but the last two, which more text may change.
         """
         raises = isinstance(allowed_special, str) and allowed_special == "none_raise"
         names = self.names if raises else self.allowed_names("", allowed_special)
         # A name that starts at or after this place may still turn out to be a longer one.
         decided = max(len(text) - max(map(len, names), default=1) + 1, 0)
         found = _names_pattern(names).finditer(text)
-        border = max((name.end() for name in found if name.start() < decided), default=0)
-        rest = text[border:decided]
+        place = max((name.end() for name in found if name.start() < decided), default=0)
+        rest = text[place:decided]
         if self.splitter.is_known and (sure := _UP_TO_A_BORDER.match(rest)):
-            return border + sure.end()
+            return place + sure.end(), []
         if self.normalization is not None:
-            return border
-        return border + sum(map(len, list(filter(None, self.splitter.first_cut(rest)))[:-2]))
+            return place, []
+        return place, list(filter(None, self.splitter.first_cut(rest)))[:-2]
 
     def blocks(self, text: str) -> Iterable[str]:
         """Cut a long text where neither a pre-token nor a special token goes on, if possible."""
@@ -1962,6 +1985,10 @@ def _parse_tokenizer(data: bytes) -> BPETokenizer:
         if json.dumps(content[key]) != json.dumps(written[key]):
             raise ValueError(f"{key} is not what would be written for these tokens")
     return tokenizer
+
+
+def _restored(kind: type[BPETokenizer], data: bytes) -> BPETokenizer:
+    return object.__new__(kind)._become(_parse_tokenizer(data))
 
 
 def _parse_content(text: str) -> dict[str, Any]:
