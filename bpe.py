@@ -11,6 +11,7 @@ that order, decoding takes every token apart into its bytes again.
                    so that `str.replace` merges; and nothing crosses a token's borders
     to take away   BPETokenizer: split patterns, special tokens, files of every kind
     given tokens   ByteTokenizer: a token alphabet instead of rules, and an estimator
+    from a shell   python -m bpe: train, count, show, encode, decode
 
 Standard library only; nothing happens at import.
 """
@@ -40,8 +41,6 @@ import unicodedata
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property, lru_cache, partial, reduce
 from graphlib import CycleError, TopologicalSorter
@@ -710,7 +709,7 @@ class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
     With `tokens` a pre-token that is one of these becomes it, whether merges reach it or not.
     """
 
-    LIMIT = 1 << 17  # pre-tokens, in some 30 MB
+    LIMIT = 1 << 18  # pre-tokens, in some 60 MB: all 118,573 of the standard library stay
     LONGEST = 64  # characters; longer pre-tokens hardly ever come again
 
     def __init__(self, vocabulary: _Vocabulary, tokens: Mapping[bytes, int]) -> None:
@@ -1847,7 +1846,9 @@ class _Coder:
 
     def blocks(self, text: str) -> Iterable[str]:
         """Cut a long text where neither a pre-token nor a special token goes on, if possible."""
-        return _LARGE_BLOCK.findall(text) if self.has_borders else [text]
+        if not self.has_borders:
+            return [text]
+        return (block.group() for block in _LARGE_BLOCK.finditer(text))
 
 
 @lru_cache(maxsize=64)
@@ -2183,7 +2184,10 @@ def _count_pieces(tokenizer: BPETokenizer, documents: Iterable[str]) -> Counter[
 def _encode_texts(
     tokenizer: BPETokenizer, allowed_special: str | Collection[str], texts: Iterable[str]
 ) -> list[array[int]]:
-    typecode = "I" if max(tokenizer.vocab) < 1 << 32 else "Q"
+    largest = max(tokenizer.vocab)
+    if largest >= 1 << 64:
+        raise ValueError(f"the id {_shown(largest)} does not fit into an array")
+    typecode = "I" if largest < 1 << 32 else "Q"
     return [array(typecode, tokenizer.encode(text, allowed_special)) for text in texts]
 
 
@@ -2220,8 +2224,11 @@ def _in_processes(
     if _checked_workers(workers) == 1:
         yield from map(task, jobs)
         return
+    # Only here, as there are places, such as a browser, where Python has no processes.
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+
     with ProcessPoolExecutor(workers, initializer=_keep_task, initargs=(task,)) as pool:
-        waiting: deque[Future[Result]] = deque()
+        waiting: deque[Any] = deque()
         try:
             for job in jobs:
                 waiting.append(pool.submit(_do_task, job))
