@@ -51,7 +51,7 @@ from math import ceil, floor, inf, isqrt, sqrt
 from operator import add, iconcat, index, itemgetter
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar, cast
 
 __all__ = [
     "DIGIT_SPLIT_PATTERN",
@@ -2276,6 +2276,8 @@ def _in_processes(
             while waiting:
                 yield waiting.popleft().result()
         except BrokenProcessPool:
+            if sys.version_info < (3, 11, 5):  # it would wait for a write that nobody reads
+                cast(Any, pool)._call_queue._reader.close()
             raise RuntimeError("a worker process ended before its work was done") from None
         finally:
             for future in waiting:
