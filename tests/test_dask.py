@@ -1,14 +1,12 @@
 """Many machines: pre-tokens counted with dask give the rules that `train` gives.
 
-`train_with_dask` is the whole of it, to be copied; the README has it in a file that runs.
+`train_with_dask` is the whole of it, to be copied. A script calls it after
+`if __name__ == "__main__":`, as dask starts other processes, which import the script.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -23,7 +21,6 @@ import dask
 import dask.bag
 from dask.distributed import Client
 
-ROOT = Path(bpe.__file__).parent
 VOCAB_SIZE = 1000
 SOURCES = ["_collections_abc.py", "argparse.py", "heapq.py", "textwrap.py", "typing.py"]
 
@@ -82,16 +79,3 @@ def test_lines(paths: list[Path]) -> None:
     for file in opened:
         file.close()
     assert list(trained.merges.items()) == list(expected.merges.items())
-
-
-def test_the_readmes_file(paths: list[Path], tmp_path: Path) -> None:
-    blocks = (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")
-    [example] = [block.split("```\n")[0] for block in blocks if "import dask" in block]
-    (tmp_path / "example.py").write_text(example, encoding="utf-8")
-    (tmp_path / "corpus").symlink_to(paths[0].parent)
-    environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "example.py"], cwd=tmp_path, env=environment, check=True)
-    trained = BPETokenizer().load(tmp_path / "ours.json")
-    expected = untrained().train([path.read_text(encoding="utf-8") for path in paths], 32_768)
-    assert list(trained.merges.items()) == list(expected.merges.items())
-    assert trained.special_tokens == expected.special_tokens
