@@ -1244,7 +1244,10 @@ class BPETokenizer:
         >>> list(BPETokenizer().encode_batch(["a", "bc"]))
         [array('I', [97]), array('I', [98, 99])]
         """
+        if isinstance(texts, str):
+            raise TypeError("texts must be strings, not one string")
         task = partial(_encode_texts, self, allowed_special)
+        workers = _checked_workers(workers)
         return chain.from_iterable(_in_processes(task, _batches(texts), workers))
 
     def encode_iterable(
@@ -1663,6 +1666,7 @@ class BPETokenizer:
         progress: Callable[[int, int], object] | None,
         workers: int,
     ) -> Counter[str]:
+        workers = _checked_workers(workers)
         if isinstance(text, (bytes, os.PathLike)) or not isinstance(text, Iterable):
             hint = "; to train on a file, read it: Path(…).read_text(encoding='utf-8')"
             raise TypeError(f"text must be str or strings, not {type(text).__name__}{hint}")
@@ -1670,7 +1674,7 @@ class BPETokenizer:
             _utf8(text, "text")
             text = self._coder.blocks(text)
         documents = _reported(text, progress)
-        if _checked_workers(workers) == 1:
+        if workers == 1:
             return _count_pieces(self, documents)
         plain = BPETokenizer(self.pattern, list(self.special_tokens))  # all that cutting needs
         plain._normalization = self._normalization
@@ -2260,7 +2264,7 @@ def _in_processes(
     task: Callable[[Any], Result], jobs: Iterable[Any], workers: int
 ) -> Iterator[Result]:
     """Yield what `task` gives for each job, in order; it goes to each process once."""
-    if _checked_workers(workers) == 1:
+    if workers == 1:
         yield from map(task, jobs)
         return
     # Only here, as there are places, such as a browser, where Python has no processes.

@@ -159,7 +159,7 @@ class TestWhatGoesWrong:
 
     def test_what_a_worker_refuses_is_raised_here(self) -> None:
         for documents in (["a" * 999, "b\ud800"], ["b" * 999, "\ud800"]):
-            with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+            with pytest.raises(UnicodeEncodeError):
                 BPETokenizer().train(documents, 300, workers=2)
         tokenizer = BPETokenizer(special_tokens=["<|end|>"])
         batch = tokenizer.encode_batch(DOCUMENTS, workers=2, allowed_special="none_raise")
