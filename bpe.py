@@ -675,26 +675,31 @@ def _vocabulary_of_tokens(
     tokens that may touch. (`id_of` says by which id a token is known as a part of others.)
     """
     vocabulary = _Vocabulary(byte_ids)
-    made = {data: token for token, data in enumerate(vocabulary.bytes)}
+    made = set(vocabulary.bytes)
+    parts = {data: i for i, data in enumerate(vocabulary.bytes) if id_of[data] == vocabulary.ids[i]}
     beginnings = _longest_beginnings(tokens.values())
     for token_id, data in tokens.items():
-        for halves in [] if data in made else _splits(data, made, beginnings):
-            if vocabulary.may_touch(*halves):
-                if all(vocabulary.ids[half] == id_of[vocabulary.bytes[half]] for half in halves):
-                    made[data] = vocabulary.add(*halves, token_id)
+        if data in made:
+            continue
+        for first, second in _splits(data, parts, beginnings):
+            if vocabulary.may_touch(first, second):
+                token = vocabulary.add(first, second, token_id)
+                made.add(data)
+                if id_of[data] == token_id:
+                    parts[data] = token
                 break
     return vocabulary
 
 
 def _splits(
-    data: bytes, made: Mapping[bytes, int], beginnings: Mapping[bytes, bytes]
+    data: bytes, parts: Mapping[bytes, int], beginnings: Mapping[bytes, bytes]
 ) -> Iterator[tuple[int, int]]:
     """Yield each two tokens that together spell `data`."""
     first = beginnings[data]
     while first:
         second = data[len(first) :]
-        if first in made and second in made:
-            yield made[first], made[second]
+        if first in parts and second in parts:
+            yield parts[first], parts[second]
         first = beginnings[first]
 
 
