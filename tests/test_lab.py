@@ -135,6 +135,7 @@ class TestEncode:
     )
     @example(text="abb", times=1, rules=[((97, 98), 97)])  # makes its pair again: it had its turn
     @example(text="abbab", times=1, rules=[((97, 98), 256), ((98, 97), 256), ((256, 256), 257)])
+    @example(text="abbb", times=1, rules=[((97, 98), 256), ((98, 98), 256), ((256, 256), 257)])
     def test_any_rules_are_applied_once_and_in_order(
         self, text: str, times: int, rules: list[Rule]
     ) -> None:

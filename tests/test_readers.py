@@ -754,3 +754,28 @@ class TestHostileFiles:
                 st.binary(max_size=3) | st.sampled_from([b"[", b"]", b"-", b"9", b'"', b"null"])
             )
         contents_or_value_error(bytes(content))
+
+
+def test_an_added_token_of_all_spelled_bytes_is_refused() -> None:
+    name = "".join(bpe._byte_spelling())
+    refused(lambda: read(added_tokens=[added(name, 5000)]), fault="would be decoded as bytes")
+
+
+def test_a_special_token_may_have_the_id_0() -> None:
+    ranks = {token: rank + 1 for token, rank in BYTES.items()}
+    tokenizer = BPETokenizer.from_tiktoken(ranks, special_tokens={"<|start|>": 0})
+    assert tokenizer.encode("<|start|>a") == [0, 98]
+
+
+@pytest.mark.parametrize("special", [["<|end|>", "<|new|>"], {"<|end|>": 3000, "<|new|>": 5000}])
+def test_special_tokens_beside_gpt2s_files(special: Any, tmp_path: Any) -> None:
+    ids = {spelling: byte for byte, spelling in enumerate(bpe._byte_spelling())}
+    (tmp_path / "vocab.json").write_text(json.dumps(ids | {"<|end|>": 3000}), encoding="utf-8")
+    (tmp_path / "merges.txt").write_text("")
+    paths = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    tokenizer = BPETokenizer.from_gpt2(*paths, special_tokens=special)
+    new = tokenizer.special_tokens["<|new|>"]
+    assert new == (5000 if isinstance(special, dict) else 256)
+    assert tokenizer.encode("<|end|>a<|new|>") == [3000, 97, new]
+    with pytest.raises(ValueError, match=r"'<\|end\|>' has the id 3000"):
+        BPETokenizer.from_gpt2(*paths, special_tokens={"<|end|>": 3001})

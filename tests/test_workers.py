@@ -199,3 +199,27 @@ if __name__ == "__main__":
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("True True\n", "")
+
+
+def test_one_worker_is_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiprocessing, "Process", None)
+    monkeypatch.setattr("concurrent.futures.process.ProcessPoolExecutor", None)
+    tokenizer = BPETokenizer().train(DOCUMENTS, 300).extend(DOCUMENTS, 310)
+    assert [list(ids) for ids in tokenizer.encode_batch(["the"])] == [tokenizer.encode("the")]
+
+
+@pytest.mark.parametrize("largest", [2**32 - 1, 2**32, 2**64 - 1])
+def test_an_array_holds_ids_of_any_size(largest: int) -> None:
+    tokenizer = BPETokenizer(special_tokens={"<|end|>": largest})
+    assert [list(ids) for ids in tokenizer.encode_batch(["a<|end|>"])] == [[97, largest]]
+
+
+def test_an_id_that_fits_in_no_array_is_named() -> None:
+    tokenizer = BPETokenizer(special_tokens={"<|end|>": 2**64})
+    with pytest.raises(ValueError, match=f"the id {2**64} does not fit into an array"):
+        list(tokenizer.encode_batch(["a"]))
+
+
+def test_one_string_is_no_batch() -> None:
+    with pytest.raises(TypeError, match="texts must be strings, not one string"):
+        BPETokenizer().encode_batch("abc")
