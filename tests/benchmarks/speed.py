@@ -28,7 +28,7 @@ from peers import as_huggingface, as_tiktoken, train_huggingface, train_rustbpe
 COLUMNS = {"task": "<", "size": ">", "seconds": ">", "MB/s": ">", "ratio": "<", "aim": "<"}
 PATTERNS = {"GPT-2": bpe.GPT2_SPLIT_PATTERN, "GPT-4": bpe.GPT4_SPLIT_PATTERN}
 UNCUT_PATTERN = r"(?s).+"  # one piece, whatever the text is
-STREAM_LENGTH = 300_000  # words; a third of them is more than a tokenizer remembers
+STREAM_LENGTH = 900_000  # words; a third of them is more than a tokenizer remembers
 WARM_AIMS = {"cl100k_base": 1, "o200k_base": 0.7}  # of tiktoken's speed
 AIM_WITH_MANY_PIECES = 0.9  # likewise, at most, where there are more than a cache holds
 GROWTH_LIMIT = 2.5  # twice the text may take this many times as long: "about twice"
