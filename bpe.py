@@ -474,7 +474,7 @@ class _Encoder:
         self.lengths = _lengths_by_beginning(self.tokens)
         self.runs: dict[int, list[int]] = defaultdict(list)  # from a byte to the tokens of it alone
         for token, data in enumerate(vocabulary.bytes[256:], start=256):
-            if data.count(data[0]) == len(data):
+            if _is_run(data):
                 self.runs[data[0]].append(token)
         self.fitting: dict[int, int] = {}  # from a pair to what `_longest_fitting` found for it
         self.encoded = _Table(self._encode_stretch, limit=1 << 12, longest_key=self.REACH)
@@ -552,9 +552,8 @@ class _Encoder:
         return list(map(ord, characters))
 
     def _encode_stretch(self, stretch: bytes) -> list[int]:
-        letter = stretch[0]
-        if stretch.count(letter) == len(stretch):
-            return self._replace(stretch, self.runs[letter])
+        if _is_run(stretch):
+            return self._replace(stretch, self.runs[stretch[0]])
         return self._walk(stretch)
 
     def _glue(self, text: bytes) -> list[int]:
@@ -571,7 +570,7 @@ class _Encoder:
         encoded_anew = 0
         while stretches:
             stretch = stretches.pop()
-            back = 0 if stretch.count(stretch[0]) == len(stretch) else 16
+            back = 0 if _is_run(stretch) else 16
             while True:
                 stretch = self._take_back(tokens, back) + stretch
                 added = self.encoded[stretch]
@@ -597,6 +596,10 @@ class _Encoder:
 
 
 _RUN = re.compile(rb"(?s)(.)\1{15,}")
+
+
+def _is_run(data: bytes) -> bool:
+    return data.count(data[0]) == len(data)
 
 
 def _stretches(text: bytes) -> list[bytes]:
@@ -845,8 +848,9 @@ _KNOWN_PATTERNS |= {DIGIT_SPLIT_PATTERN, _TIKTOKEN_GPT2, _TIKTOKEN_GPT4}
 # instead of 0.34, and never held as a list of all their pieces.
 _BLOCK_SIZE = 1 << 12
 # At least so many characters, then on to the first such place, or to the end.
-_BLOCK = re.compile(rf"(?s).{{1,{_BLOCK_SIZE}}}(?:.*?\S(?= )|.*)")
-_LARGE_BLOCK = re.compile(r"(?s).{1,1000000}(?:.*?\S(?= )|.*)")
+_BLOCK, _LARGE_BLOCK = (
+    re.compile(rf"(?s).{{1,{size}}}(?:.*?\S(?= )|.*)") for size in (_BLOCK_SIZE, 1_000_000)
+)
 # Up to the last place in a text where none goes on: there, or at a line end after a letter.
 _UP_TO_A_BORDER = re.compile(r"(?s).*(?:\S(?= )|[^\W_](?=\n))")
 
