@@ -277,6 +277,19 @@ class TestWork:
         assert twice - none < 2.2 * (once - none)
         assert once - none < 4 * 60 * len(text.encode("utf-8"))
 
+    def test_what_a_seam_takes_back_is_bounded_by_the_text(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Where a whole run of letters joins what comes after it, at every seam."""
+        monkeypatch.setattr(bpe._Encoder, "FEW_RULES", 0)
+        rules = [((97, 98), 256), *(((97, 255 + k), 256 + k) for k in range(1, 200))]
+        lengths = random.Random(8)
+        text = "".join("a" * lengths.randrange(200) + "b" for _ in range(60))
+        encode(text * 4, rules)  # what is worked out once is worked out
+        once, twice = (lines_run(partial(encode, text * n, rules)) for n in (2, 4))
+        assert twice < 2.2 * once
+        assert encode(text, rules) == reference.encode(text, rules)
+
     def test_training_does_not_count_the_text_again_for_every_rule(self) -> None:
         text = "".join(self.random.choices("abcdefgh ", k=6000))
         assert len(train(text, 500)) == 244
