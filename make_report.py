@@ -139,15 +139,16 @@ def render(report: dict[str, Any], shared: list[Rule], english_only: list[Rule])
 def _what_was_measured(figures: SimpleNamespace) -> str:
     return f"""\
 일상을 적은 글 한 편을 한국어와 영어로, 문장마다 내용이 같도록 썼다. 두 글을 바이트 수준 BPE
-토크나이저로 나누고 토큰 수를 셌다. 글자 수에는 공백과 문장 부호도 들어 있다.
+토크나이저로 나누고, 그 조각인 토큰의 수를 셌다. 글자 수에는 공백과 문장 부호도 들어 있다.
 
 | 글 | 글자 | 바이트 | 글자당 바이트 |
 | --- | --- | --- | --- |
 | 한국어 | {figures.ko_chars} | {figures.ko_bytes} | {figures.ko_bytes / figures.ko_chars:.2f} |
 | 영어 | {figures.en_chars} | {figures.en_bytes} | {figures.en_bytes / figures.en_chars:.2f} |
 
-어휘는 두 벌을 만들었다. 둘 다 바이트 256개에서 출발해, 가장 자주 나오는 이웃 쌍을 새 토큰으로
-합쳐 나간다. 어떤 쌍을 어떤 새 토큰으로 합치는지 적은 것이 병합 규칙이다.
+토큰의 목록인 어휘는 두 벌을 만들었다. 둘 다 256가지 바이트를 하나씩 토큰으로 두고 출발해, 이웃한
+두 토큰의 쌍 가운데 가장 자주 나오는 것을 새 토큰 하나로 합쳐 나간다. 어떤 쌍을 어떤 새 토큰으로
+합치는지 적은 것이 병합 규칙이고, 규칙이 하나 늘 때마다 어휘도 토큰 하나만큼 커진다.
 
 | 어휘 | 학습한 글 | 크기 상한 | 병합 규칙 | 실제 크기 |
 | --- | --- | --- | --- | --- |
@@ -164,7 +165,7 @@ def _early_stop(figures: SimpleNamespace) -> str:
     if not stopped:
         return f"두 어휘 모두 병합 규칙 {room}개를 다 채웠다."
     return f"""\
-병합 규칙은 {room}개까지 배울 수 있었지만 {", ".join(stopped)}에서 학습이
+병합 규칙은 {room}개까지 늘릴 수 있었지만 {", ".join(stopped)}에서 학습이
 끝났다. 글이 짧아서 {bpe.MIN_PAIR_COUNT}번 이상 나오는 쌍이 더는 남지 않았기 때문이다."""
 
 
@@ -179,14 +180,14 @@ def _curve(figures: SimpleNamespace) -> str:
         bar = "█" * round(BAR_WIDTH * after / first[2])
         rows.append((next_size, more, after, before - after, gain, bar))
     return f"""\
-두 글을 줄 바꿈 하나로 이은 글의 토큰 수를 어휘 크기마다 셌다. 어휘 크기가 256이면 바이트 하나가
-토큰 하나다.
+두 글을 줄 바꿈 하나로 이어, 공유 어휘의 크기를 바꿔 가며 토큰 수를 셌다. 어휘 크기가 256이면
+바이트 하나가 토큰 하나다.
 
-{_table(["어휘 크기", "병합 규칙", "토큰", "앞보다 줄어든 토큰", "새 규칙 하나당", "그래프"], rows)}
+{_table(["어휘 크기(상한)", "병합 규칙", "토큰", "앞보다 줄어든 토큰", "새 규칙 하나당", "그래프"], rows)}
 
 어휘 크기 {last[0]}에서는 처음 토큰 수의 {last[2] / first[2]:.1%}로 줄어든다. 그러나 고르게 줄지는 않는다. 새 규칙
 하나가 줄인 토큰은 {", ".join(gains)}다.
-자주 나오는 쌍부터 합치기 때문에, 나중에 배우는 규칙일수록 쓰일 자리가 적다. 규칙 하나로 얻는
+자주 나오는 쌍부터 합치기 때문에, 나중에 학습한 규칙일수록 쓰일 자리가 적다. 규칙 하나로 얻는
 이득은 갈수록 작아진다."""
 
 
@@ -202,13 +203,13 @@ def _why_korean_pays(figures: SimpleNamespace, shared: list[Rule], english_only:
 
 {_across_syllables(figures, shared, english_only)}
 
-두 글의 첫 문장은 이렇게 나뉜다. 토큰 사이에 `|`를 넣었고, 온전한 글자를 이루지 못한 바이트는
+두 글의 첫 문장은 이렇게 나뉜다. 토큰 사이에 세로줄(`|`)을 넣었고, 온전한 글자를 이루지 못한 바이트는
 `\\xNN`으로 적었다.
 
 {_first_sentences(shared, english_only)}
 
 바이트 수가 거의 같은 이 두 글에서, 토큰 수의 차이는 어휘를 무엇으로 학습했느냐에서 왔다. 다만
-여기서 잰 것은 이 두 글로 학습한 작은 어휘뿐이어서, 실제 모델에 그대로 적용할 수 없다."""
+여기서 잰 것은 이 두 글로 학습한 작은 어휘뿐이어서, 이 수치를 실제 모델에 그대로 적용할 수 없다."""
 
 
 def _costs(figures: SimpleNamespace) -> str:
@@ -235,10 +236,10 @@ def _by_character(figures: SimpleNamespace, shared: list[Rule]) -> str:
     ko_unseen, en_unseen = (UNSEEN[f"새 {language} 문장"] for language in ("한국어", "영어"))
     ko_new, en_new = (len(bpe.encode(text, shared)) for text in (ko_unseen, en_unseen))
     return f"""\
-**글자 수를 기준으로 하면 공유 어휘에서도 한국어가 비싸다.** 글자당 토큰은 한국어 {ko_tokens / figures.ko_chars:.2f}개, 영어
+**글자 수를 기준으로 하면 공유 어휘에서도 한국어에 토큰이 더 든다.** 글자당 토큰은 한국어 {ko_tokens / figures.ko_chars:.2f}개, 영어
 {en_tokens / figures.en_chars:.2f}개다. 다만 한국어는 더 적은 글자로 같은 내용을 담으므로, 글 전체의 토큰 수는 영어의
-{ko_tokens / en_tokens:.2f}배로 조금 {"적다" if ko_tokens < en_tokens else "많다"}. 토큰당 바이트도 한국어가 조금 {"많다" if ko_size > en_size else "적다"}. 그러나 이것은 어휘를 학습한 바로
-그 글에서 잰 값이다. 학습하지 않은 문장 쌍(“{ko_unseen}”, “{en_unseen}”)을
+{ko_tokens / en_tokens:.2f}배로 조금 {"적다" if ko_tokens < en_tokens else "많다"}. 토큰당 바이트도 한국어가 조금 {"많다" if ko_size > en_size else "적다"}. 그러나 이는 어휘를 학습하는 데
+쓴 바로 그 글에서 잰 값이다. 학습하지 않은 문장 한 쌍(“{ko_unseen}”, “{en_unseen}”)을
 같은 어휘로 나누면 한국어는 {ko_new}개, 영어는 {en_new}개로, 한국어가 영어의 {ko_new / en_new:.2f}배다."""
 
 
@@ -256,17 +257,19 @@ def _across_syllables(
         for rules in (shared, english_only)
     )
     tokens = _token_bytes(SAMPLE_KO, shared)
-    partial = sum("\ufffd" in token.decode("utf-8", "replace") for token in tokens)
+    crossing = [_crosses_a_border(token) for token in tokens]
+    partial = ["\ufffd" in token.decode("utf-8", "replace") for token in tokens]
+    both = sum(map(all, zip(crossing, partial, strict=True)))
     return f"""\
 **학습하지 않은 글자는 바이트 단위로 쪼개진다.** 영어로만 학습한 어휘에는 한글을 합치는 병합 규칙이
 없다. 그래서 같은 한국어 글의 토큰이 {ko_shared}개에서 {ko_en_only}개로 {ko_en_only / ko_shared:.2f}배가 되고, 내용이 같은 영어
 글의 {ko_en_only / en_en_only:.2f}배가 된다. 영어 글은 {english}다.
 
-**공유 어휘의 토큰은 음절의 경계를 넘는다.** 음절이 쪼개지는 것만으로는 이만큼 벌어지지 않는다.
-이 글의 한글 음절 {len(syllables)}개를 하나씩 따로 나눈 토큰은 공유 어휘로 모두 {alone_shared}개, 영어 전용 어휘로
+**공유 어휘에는 음절의 경계를 넘는 토큰이 있다.** 음절이 쪼개지는 것만으로는 {ko_en_only / ko_shared:.2f}배까지 벌어지지 않는다.
+이 글의 한글 음절 {len(syllables)}개를 하나씩 따로 나누면 토큰은 공유 어휘로 모두 {alone_shared}개, 영어 전용 어휘로
 모두 {alone_en_only}개여서 {alone_en_only / alone_shared:.2f}배일 뿐이다. 그런데 공유 어휘로 글을 통째로 나누면 공백과 문장 부호까지 더해도
 {ko_shared}개다. 음절의 경계를 넘어 이웃한 글자까지 담은 토큰이 있기 때문이다. {ko_shared}개 가운데
-{sum(map(_crosses_a_border, tokens))}개가 두 글자 이상에 걸쳐 있고, {partial}개에는 온전하지 않은 글자가 들어 있다."""
+{sum(crossing)}개가 두 글자 이상에 걸쳐 있고, {sum(partial)}개에는 글자의 조각이 들어 있다. {both}개는 두 경우에 모두 해당한다."""
 
 
 def _first_sentences(shared: list[Rule], english_only: list[Rule]) -> str:
@@ -276,7 +279,7 @@ def _first_sentences(shared: list[Rule], english_only: list[Rule]) -> str:
         for vocabulary, rules in (("공유", shared), ("영어 전용", english_only)):
             tokens = _token_bytes(sentence, rules)
             shown = "|".join(token.decode("utf-8", "backslashreplace") for token in tokens)
-            lines.append(f"{name}, {vocabulary} 어휘: 토큰 {len(tokens)}개\n{shown}\n")
+            lines.append(f"{name} 문장을 {vocabulary} 어휘로: 토큰 {len(tokens)}개\n{shown}\n")
     return "```text\n" + "\n".join(lines) + "```"
 
 
@@ -324,9 +327,9 @@ def _what_does_not_break(
 
 {table}
 
-글자가 깨지는 것은 토큰 열이 글자 한가운데에서 끊기거나 순서가 바뀔 때다. `한`은 영어 전용
-어휘로 토큰 {len(whole)}개다. 앞에서부터 몇 개만 남기거나 순서를 뒤집어 복원하면, 완성되지 않은 글자 자리에
-U+FFFD가 나오고 오류는 나지 않는다.
+글자가 깨지는 것은 한 글자를 이루는 토큰이 일부만 남거나 순서가 바뀔 때다. `한`은 영어 전용
+어휘로 나누면 토큰 {len(whole)}개가 된다. 앞에서부터 몇 개만 남기거나 순서를 뒤집어 복원하면, 완성되지 않은 글자 자리에
+대체 문자 `�`(U+FFFD)가 나오고 오류는 나지 않는다.
 
 {broken}"""
 

@@ -272,17 +272,20 @@ class TestThePage:
         assert f"한글 음절 {len(syllables)}개를" in page
         assert f"공유 어휘로 모두 {alone}개, 영어 전용 어휘로 모두 {alone_en_only}개여서" in page
         assert f"개여서 {alone_en_only / alone:.2f}배일 뿐이다" in page
-        assert alone_en_only / alone < en_only / shared  # "이만큼 벌어지지 않는다"
+        assert f"것만으로는 {en_only / shared:.2f}배까지 벌어지지 않는다" in page
+        assert alone_en_only / alone < en_only / shared
         assert shared < alone  # "그런데"
 
         borders = [len(SAMPLE_KO[:length].encode()) for length in range(len(SAMPLE_KO) + 1)]
-        crossing = partial = start = 0
+        crossing = partial = both = start = 0
         for token in reference.encode(SAMPLE_KO, RULES["shared"]):
             end = start + len(reference.expand(token, RULES["shared"]))
-            crossing += any(start < border < end for border in borders)
-            partial += start not in borders or end not in borders
+            crosses = any(start < border < end for border in borders)
+            cut = start not in borders or end not in borders
+            crossing, partial, both = crossing + crosses, partial + cut, both + (crosses and cut)
             start = end
-        assert f"{crossing}개가 두 글자 이상에 걸쳐 있고, {partial}개에는 온전하지 않은" in page
+        assert f"{crossing}개가 두 글자 이상에 걸쳐 있고, {partial}개에는 글자의 조각이" in page
+        assert f"글자의 조각이 들어 있다. {both}개는 두 경우에 모두 해당한다." in page
 
     def test_where_korean_gains_and_where_not(self, page: str, report: dict[str, Any]) -> None:
         ratio = report["ko_tokens_shared"] / report["en_tokens_shared"]
@@ -290,7 +293,7 @@ class TestThePage:
         pair = [make_report.UNSEEN[f"새 {name} 문장"] for name in ("한국어", "영어")]
         ko, en = (len(reference.encode(text, RULES["shared"])) for text in pair)
         assert f"한국어는 {ko}개, 영어는 {en}개로, 한국어가 영어의 {ko / en:.2f}배다" in page
-        # "글자 수를 기준으로 하면 … 비싸다", "바이트 수가 거의 같은"
+        # "글자 수를 기준으로 하면 … 더 든다", "바이트 수가 거의 같은"
         assert ratio > report["ko_chars"] / report["en_chars"]
         assert 0.9 < report["ko_bytes"] / report["en_bytes"] < 1.1
 
