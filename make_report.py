@@ -238,9 +238,16 @@ def _by_character(figures: SimpleNamespace, shared: list[Rule]) -> str:
     return f"""\
 **글자 수를 기준으로 하면 공유 어휘에서도 한국어에 토큰이 더 든다.** 글자당 토큰은 한국어 {ko_tokens / figures.ko_chars:.2f}개, 영어
 {en_tokens / figures.en_chars:.2f}개다. 다만 한국어는 더 적은 글자로 같은 내용을 담으므로, 글 전체의 토큰 수는 영어의
-{ko_tokens / en_tokens:.2f}배로 조금 {"적다" if ko_tokens < en_tokens else "많다"}. 토큰당 바이트도 한국어가 조금 {"많다" if ko_size > en_size else "적다"}. 그러나 이는 어휘를 학습하는 데
+{ko_tokens / en_tokens:.2f}배로 {_compared(ko_tokens / en_tokens)}. 토큰당 바이트도 한국어가 {_compared(ko_size / en_size)}. 그러나 이는 어휘를 학습하는 데
 쓴 바로 그 글에서 잰 값이다. 학습하지 않은 문장 한 쌍(“{ko_unseen}”, “{en_unseen}”)을
 같은 어휘로 나누면 한국어는 {ko_new}개, 영어는 {en_new}개로, 한국어가 영어의 {ko_new / en_new:.2f}배다."""
+
+
+def _compared(ratio: float) -> str:
+    """Say how the Korean figure compares with the English one, as two decimals show it."""
+    if f"{ratio:.2f}" == "1.00":
+        return "거의 같다"
+    return "조금 많다" if ratio > 1 else "조금 적다"
 
 
 def _across_syllables(

@@ -339,6 +339,7 @@ class TestThePage:
             ),
             ({"shared_rules": 256, "en_only_rules": 9}, "있었지만 영어 전용 어휘는 9개에서"),
             ({"ko_tokens_shared": 6, "en_tokens_shared": 5}, "1.20배로 조금 많다."),
+            ({"ko_tokens_shared": 5, "en_tokens_shared": 5}, "1.00배로 거의 같다."),
             ({"ko_bytes_per_token": 2.0}, "토큰당 바이트도 한국어가 조금 적다."),
             ({"en_tokens_shared": 7, "en_tokens_en_only": 7}, "영어 글은 어느 어휘로든 7개다."),
             (
