@@ -469,13 +469,8 @@ class _Encoder:
         self.vocabulary = vocabulary
         self.sizes = list(map(len, vocabulary.bytes))
         self.tokens = {data: token for token, data in enumerate(vocabulary.bytes)}
-        beginnings = _longest_beginnings(vocabulary.bytes)
-        self.shorter = [self.tokens.get(beginnings[data], -1) for data in vocabulary.bytes]
         self.lengths = _lengths_by_beginning(self.tokens)
-        self.runs: dict[int, list[int]] = defaultdict(list)  # from a byte to the tokens of it alone
-        for token, data in enumerate(vocabulary.bytes[256:], start=256):
-            if _is_run(data):
-                self.runs[data[0]].append(token)
+        self.shorter = cache(self._longest_beginning)
         self.fitting: dict[int, int] = {}  # from a pair to what `_longest_fitting` found for it
         self.encoded = _Table(self._encode_stretch, limit=1 << 12, longest_key=self.REACH)
 
@@ -520,7 +515,7 @@ class _Encoder:
                     before = tokens[-1] if tokens else -1
                 elif position + sizes[token] not in stuck:
                     break
-                token = shorter[token]
+                token = shorter(token)
             tokens.append(token)
             before = token
             position += sizes[token]
@@ -532,7 +527,7 @@ class _Encoder:
         tried = []
         while token >= 0 and not self.vocabulary.may_touch(before, token):
             tried.append(before << 21 | token)
-            token = self.shorter[token]
+            token = self.shorter(token)
             if before << 21 | token in self.fitting:
                 token = self.fitting[before << 21 | token]
                 break
@@ -541,6 +536,16 @@ class _Encoder:
         self.fitting[pair] = token
         self.fitting.update(dict.fromkeys(tried, token))
         return token
+
+    def _longest_beginning(self, token: int) -> int:
+        """Return the longest other token that this one begins with, -1 if there is none."""
+        data = self.vocabulary.bytes[token]
+        lengths: tuple[int, ...] = (2, 1)
+        size = 3
+        while size <= len(data):
+            lengths, size = self.lengths.get(data[:size], lengths), 2 * size
+        beginnings = (data[:length] for length in lengths if length < len(data))
+        return next((self.tokens[each] for each in beginnings if each in self.tokens), -1)
 
     def _replace(self, text: bytes, rules: Iterable[int]) -> list[int]:
         """Encode by one rule after the other, as the textbook does; a token is a character."""
@@ -555,6 +560,15 @@ class _Encoder:
         if _is_run(stretch):
             return self._replace(stretch, self.runs[stretch[0]])
         return self._walk(stretch)
+
+    @cached_property
+    def runs(self) -> dict[int, list[int]]:
+        """From a byte to the tokens of it alone."""
+        runs = defaultdict[int, list[int]](list)
+        for token, data in enumerate(self.vocabulary.bytes[256:], start=256):
+            if _is_run(data):
+                runs[data[0]].append(token)
+        return runs
 
     def _glue(self, text: bytes) -> list[int]:
         """Encode a long text stretch by stretch; where the tokens at a seam may touch, glue there.
@@ -680,32 +694,21 @@ def _vocabulary_of_tokens(
     tokens that may touch. (`id_of` says by which id a token is known as a part of others.)
     """
     vocabulary = _Vocabulary(byte_ids)
-    made = set(vocabulary.bytes)
     parts = {data: i for i, data in enumerate(vocabulary.bytes) if id_of[data] == vocabulary.ids[i]}
     beginnings = _longest_beginnings(tokens.values())
     for token_id, data in tokens.items():
-        if data in made:
-            continue
-        for first, second in _splits(data, parts, beginnings):
-            if vocabulary.may_touch(first, second):
-                token = vocabulary.add(first, second, token_id)
-                made.add(data)
-                if id_of[data] == token_id:
-                    parts[data] = token
-                break
+        first = beginnings[data]
+        while first:
+            second = data[len(first) :]
+            if first in parts and second in parts:
+                pair = parts[first], parts[second]
+                if vocabulary.may_touch(*pair):
+                    token = vocabulary.add(*pair, token_id)
+                    if id_of[data] == token_id:
+                        parts[data] = token
+                    break
+            first = beginnings[first]
     return vocabulary
-
-
-def _splits(
-    data: bytes, parts: Mapping[bytes, int], beginnings: Mapping[bytes, bytes]
-) -> Iterator[tuple[int, int]]:
-    """Yield each two tokens that together spell `data`."""
-    first = beginnings[data]
-    while first:
-        second = data[len(first) :]
-        if first in parts and second in parts:
-            yield parts[first], parts[second]
-        first = beginnings[first]
 
 
 def _vocabulary_of_ranks(ranks: Mapping[bytes, int]) -> _Vocabulary:
