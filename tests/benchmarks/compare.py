@@ -102,12 +102,11 @@ def main() -> None:
     print(
         text_table(ours, theirs, held_out_texts(held_out)),
         f"Trained on the training half of the corpus ({size_text(byte_count(training))}) and on "
-        f"the first {size_text(byte_count(learned))} of the standard library's sources of "
-        f"{common.python_name()}, without {HELD_OUT_FILE}, split by the GPT-4 pattern. Columns "
-        "headed tokenizers: Hugging Face's, trained on the same text with the same split.",
+        f"the first {size_text(byte_count(learned))} of the standard library's sources, without "
+        f"{HELD_OUT_FILE}, split by the GPT-4 pattern; tokenizers stands for Hugging Face's.",
         size_table(ours, unseen),
-        f"Encoding the {size_text(byte_count(unseen))} of sources that follow. "
-        f"{common.machine_line()}",
+        f"Encoding the {size_text(byte_count(unseen))} of sources that follow.",
+        common.machine_line(),
         *(cut for line in lines_to_cut(held_out) for cut in segmentations(ours, line)),
         sep="\n\n",
     )

