@@ -12,11 +12,12 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -145,20 +146,32 @@ def installed_files(limit: int) -> list[Path]:
 def train_alone(name: str, limit: int) -> tuple[float, int]:
     """Train on `limit` bytes of these files in a process of its own.
 
-    Return the seconds it took, and the most bytes of memory that it and its workers had.
+    Return the seconds it took, and the most bytes of memory that it and its workers had at
+    one time; what they share counts once.
     """
     command = [sys.executable, __file__, name, str(limit)]
-    seconds, memory = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.split()
-    return float(seconds), int(memory)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, _memory(process.pid))
+            sleep(0.1)
+        if process.returncode:
+            raise SystemExit(f"training with {name} ended with {process.returncode}")
+        assert process.stdout is not None
+        return float(process.stdout.read()), peak
 
 
-def _peak_memory() -> int:
-    import resource  # which Windows has not
+def _memory(process_id: int) -> int:
+    """Return how many bytes a process and its children have."""
+    import psutil
 
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    largest_worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    unit = 1 if sys.platform == "darwin" else 1024
-    return (own + WORKERS * largest_worker) * unit
+    total = 0
+    with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):  # one has just ended
+        process = psutil.Process(process_id)
+        for each in (process, *process.children(recursive=True)):
+            memory = each.memory_full_info()
+            total += getattr(memory, "pss", memory.uss)  # on Linux each has its share
+    return total
 
 
 def main() -> None:
@@ -167,7 +180,7 @@ def main() -> None:
     train = partial(train_ours, workers=WORKERS) if name == "ours" else TRAINERS[name]
     start = perf_counter()
     train(texts, bpe.GPT2_SPLIT_PATTERN, VOCABULARY_SIZE)
-    print(perf_counter() - start, _peak_memory())
+    print(perf_counter() - start)
 
 
 if __name__ == "__main__":
