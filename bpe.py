@@ -504,18 +504,11 @@ class _Encoder:
         return self._glue(text)
 
     def _walk(self, text: bytes) -> list[int]:
-        tokens_by_bytes, lengths_by_beginning = self.tokens, self.lengths
-        sizes, shorter, fitting = self.sizes, self.shorter, self.fitting
+        tokens_by_bytes, sizes, fitting = self.tokens, self.sizes, self.fitting
         tokens: list[int] = []
         before, position, stuck, end = -1, 0, set[int](), len(text)
         while position < end:
-            lengths: tuple[int, ...] = (2, 1)
-            size = 3
-            while position + size <= end and (
-                longer := lengths_by_beginning.get(text[position : position + size])
-            ):
-                lengths, size = longer, 2 * size
-            for length in lengths:
+            for length in self._lengths_at(text, position):
                 data = text[position : position + length]
                 if data in tokens_by_bytes:
                     break
@@ -531,7 +524,7 @@ class _Encoder:
                     before = tokens[-1] if tokens else -1
                 elif position + sizes[token] not in stuck:
                     break
-                token = shorter(token)
+                token = self.shorter(token)
             tokens.append(token)
             before = token
             position += sizes[token]
@@ -556,12 +549,16 @@ class _Encoder:
     def _longest_beginning(self, token: int) -> int:
         """Return the longest other token that this one begins with, -1 if there is none."""
         data = self.vocabulary.bytes[token]
-        lengths: tuple[int, ...] = (2, 1)
-        size = 3
-        while size <= len(data):
-            lengths, size = self.lengths.get(data[:size], lengths), 2 * size
-        beginnings = (data[:length] for length in lengths if length < len(data))
+        beginnings = (data[:length] for length in self._lengths_at(data, 0) if length < len(data))
         return next((self.tokens[each] for each in beginnings if each in self.tokens), -1)
+
+    def _lengths_at(self, text: bytes, position: int) -> tuple[int, ...]:
+        """Return which lengths a token may have that comes next in `text`, the longest first."""
+        lengths: tuple[int, ...] = (2, 1)
+        known, size, end = self.lengths, 3, len(text)
+        while position + size <= end and (longer := known.get(text[position : position + size])):
+            lengths, size = longer, 2 * size
+        return lengths
 
     def _replace(self, text: bytes, rules: Iterable[int]) -> list[int]:
         """Encode by one rule after the other, as the textbook does; a token is a character."""
