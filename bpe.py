@@ -3518,15 +3518,11 @@ def _integer(value: int, name: str) -> int:
 
 
 def _integers(values: Iterable[int], name: str) -> list[int]:
-    integers = _list(values, name, "integers")
+    listed = _list(values, name, "integers")
     try:
-        return list(map(index, integers))  # NumPy's integers are integers too
+        return list(map(index, listed))  # NumPy's integers are integers too
     except TypeError:
-        for value in integers:
-            if not hasattr(value, "__index__"):
-                kind = type(value).__name__
-                raise TypeError(f"{name} must be integers, but one is {kind}") from None
-        raise
+        return [_integer(value, f"{name}[{number}]") for number, value in enumerate(listed)]
 
 
 def _list(values: Iterable[Any], name: str, content: str) -> list[Any]:
@@ -3555,8 +3551,7 @@ def _check_cycles(halves: dict[int, Pair]) -> None:
     try:
         TopologicalSorter(halves).prepare()
     except CycleError as cycle:
-        first, *others = map(_shown, cycle.args[1])
-        path = " -> ".join([first, *others[:4], *["..."] * (len(others) > 4)])
+        path = _shown(cycle.args[1])
         raise ValueError(f"the rules go round in a circle: {path}") from None
 
 
