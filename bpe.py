@@ -2821,30 +2821,12 @@ class ByteTokenizer:
 
         Text that fits is counted exactly. A longer one is divided into stretches, and of
         each a chunk at a random place is tokenized; its tokens per byte stand for the whole
-        stretch. So every part of an uneven document has its share. The end of the text is
-        joined to its beginning and the first stretch begins anywhere in this ring: then all
-        bytes are equally likely to be looked at.
-
-        A cut breaks a token and may disturb the next one, so at both ends of a chunk there
-        are too many tokens. Only its *core* counts, without a margin of one and a half tokens
-        on either side. A token on the edge of the core counts by the share of its bytes that
-        lie inside, which favours neither long tokens nor short ones.
-
-        How long tokens are is a mean over bytes: each byte gives the length of the token that
-        it is in. For one token of 90 bytes and ten of 1 byte that is 81.1, where the mean over
-        tokens is 9.1: what matters are the tokens that fill the text, not the small pieces
-        between them, which may be broken ones. The margin goes by what the chunk itself shows,
-        the size of the next chunk by what the one before showed: as many tokens as there can
-        then be chunks, up to 48; and by chance a quarter more or less, so that a text that
-        repeats itself cannot keep step. The first chunk is long, a 24th of the sample, and so
-        is one after each third of the sample: where a broken token leaves nothing but single
-        bytes, short chunks would never show that there are tokens.
+        stretch. So every part of an uneven document has its share.
 
         The error goes to zero as the sample grows. Tokens of up to a hundredth of the sample
-        are seen whole. Longer ones soon fill a chunk, which is about an eighth of the sample
-        at most: they are taken for shorter ones, and if all the text is like that, the
-        estimate may be several times too high. A part of the text that is smaller than a
-        stretch may be missed, or taken for larger than it is.
+        are seen whole; longer ones are taken for shorter ones, and if all the text is like
+        that, the estimate may be several times too high. A part of the text that is smaller
+        than a stretch may be missed, or taken for larger than it is.
 
         All randomness comes from `rng`. A `sample_size` below 1 is a `ValueError`.
 
@@ -2862,13 +2844,6 @@ class ByteTokenizer:
         The exact count lies between these two in as many of all cases as `confidence` says,
         in most documents in more: a number above 0 and below 1, or it is a `ValueError`. Of
         text that fits in the sample, all three are the exact count.
-
-        How far the tokens per byte of a chunk are from the mean of its two neighbours shows
-        how much they vary. By that the two are set, as for a normal distribution, and further
-        apart where few chunks decide. Chunks that are all alike are still not taken for
-        certain: half a token of each is in doubt. Where tokens are so long that a chunk has
-        no room for its margins, all that it counted may be broken pieces, and `low` leaves
-        it out.
 
         What no chunk has met cannot be known: a rare part that is unlike all others, or
         tokens longer than any chunk that leave nothing but single bytes when broken.
@@ -2891,6 +2866,7 @@ class ByteTokenizer:
         chunks = list(self._chunks(text, sample_size, rng))
         estimate = sum(chunk.tokens for chunk in chunks)
         error = _error_bound(chunks, confidence)
+        # What fills a chunk may be broken pieces of tokens longer than that.
         unsure = sum(chunk.tokens for chunk in chunks if chunk.is_filled)
         fewest = ceil(len(text) / max(map(len, self.token_alphabet)))
         counts = round(estimate), floor(estimate - error - unsure), ceil(estimate + error)
@@ -2900,8 +2876,14 @@ class ByteTokenizer:
     def _chunks(self, text: bytes, sample_size: int, rng: random.Random) -> Iterator[_Chunk]:
         """Tokenize chunks of `sample_size` bytes in all, each at a random place of its stretch.
 
-        A stretch is as much of the text that is left as its chunk is of the sample that is
-        left. It is fixed before the chunk is seen, so what is in it cannot choose its weight.
+        The end of the text is joined to its beginning and the first stretch begins anywhere in
+        this ring: then all bytes are equally likely to be looked at. A stretch is as much of
+        the text that is left as its chunk is of the sample that is left. It is fixed before the
+        chunk is seen, so what is in it cannot choose its weight.
+
+        The size of a chunk goes by what the one before showed. But the first one, and one after
+        each third of the sample, is long: where a broken token leaves nothing but single bytes,
+        short chunks would never show that there are tokens.
         """
         origin = rng.randrange(len(text))
         position, left = 0, sample_size
@@ -2911,7 +2893,7 @@ class ByteTokenizer:
                 size = max(size, sample_size // _LONG_CHUNK_SHARE)
                 long_chunks -= 1
             size = max(min(size, sample_size // _FEWEST_CHUNKS), 1)
-            size += rng.randint(-(size // 4), size // 4)  # a text in even lines could keep step
+            size += rng.randint(-(size // 4), size // 4)  # text that repeats could keep step
             size = left // max(left // size, 1)  # so that the last chunk is not a crumb
             stretch = (len(text) - position) * size // left
             start = origin + position + rng.randrange(stretch - size + 1)
@@ -2948,7 +2930,16 @@ def _next_size(sample_size: int, token_length: float) -> int:
 
 
 class _Chunk:
-    """What one tokenized chunk, with tokens of these `lengths`, says about its stretch."""
+    """What one tokenized chunk, with tokens of these `lengths`, says about its stretch.
+
+    A cut breaks a token and may disturb the next one, so only the *core* of a chunk counts,
+    without a margin of one and a half tokens on either side. A token on its edge counts by the
+    share of its bytes that lie inside, which favours neither long tokens nor short ones.
+
+    How long tokens are is a mean over bytes: each byte gives the length of the token that it
+    is in. For one token of 90 bytes and ten of 1 byte that is 81.1, where the mean over tokens
+    is 9.1: what matters are the tokens that fill the text, not the small pieces between them.
+    """
 
     def __init__(self, stretch: int, lengths: Sequence[int]) -> None:
         size = sum(lengths)
@@ -2962,10 +2953,10 @@ class _Chunk:
         self.tokens = stretch * self.density
 
     def variance(self, before: _Chunk, after: _Chunk) -> float:
-        """Return the square of the error to expect of `tokens`.
+        """Return the square of the error to expect of `tokens`; the part counted has none.
 
         Of three values that vary alike, one differs from the mean of the others by one and a
-        half times their variance. The part of a stretch that was counted has no error.
+        half times their variance. And where all are alike, half a token is still in doubt.
         """
         difference = self.density - (before.density + after.density) / 2
         variance = difference**2 / 1.5 + (0.5 / self.core) ** 2
@@ -2994,13 +2985,11 @@ def _error_bound(chunks: list[_Chunk], confidence: float) -> float:
 
 
 def _check_alphabet(token_alphabet: Sequence[bytes]) -> None:
-    for number, token in enumerate(token_alphabet):
+    for number, (token, byte) in enumerate(zip_longest(token_alphabet, _BYTES)):
+        if byte is not None and token != byte:
+            raise ValueError(f"token {number} must be {byte!r}, not {_shown(token)}")
         if not token:
             raise ValueError(f"token {number} is empty")
-        if number < 256 and token != bytes([number]):
-            raise ValueError(f"token {number} must be {bytes([number])!r}, not {_shown(token)}")
-    if len(token_alphabet) < 256:
-        raise ValueError(f"token {len(token_alphabet)} is missing: the first 256 are the bytes")
     if len(token_alphabet) > _LARGEST_TOKEN + 1:
         raise ValueError(f"token {_LARGEST_TOKEN + 1} is one too many")
 
