@@ -1042,9 +1042,10 @@ class BPETokenizer:
     `pattern` cuts text into pre-tokens, and no token crosses their borders; of several,
     each cuts the pieces of the one before; `None` cuts nothing. One that is accepted never
     takes a time exponential in the length of a text, from a file too; others are refused by
-    name. What is a letter, the interpreter's Unicode says. `special_tokens` goes to
-    `register_special_tokens`. An untrained tokenizer knows the 256 byte tokens, so it can
-    encode and decode anything. To read a file, of whatever kind, call
+    name. What is a letter, the interpreter's Unicode says (`unicodedata.unidata_version`):
+    characters that it or another library does not know yet may be cut otherwise there.
+    `special_tokens` goes to `register_special_tokens`. An untrained tokenizer knows the 256
+    byte tokens, so it can encode and decode anything. To read a file, of whatever kind, call
     `BPETokenizer.from_file(path)`.
 
     Attributes, to be read: `pattern`; `merges`, a dict from pair of ids to new id in rank
@@ -1068,8 +1069,6 @@ class BPETokenizer:
         special_tokens: Mapping[str, int] | Iterable[str] = (),
     ) -> None:
         self.pattern = _checked_pattern(pattern)
-        self.merges: dict[Pair, int] = {}
-        self.vocab: dict[int, bytes] = {}
         self.special_tokens: dict[str, int] = {}
         self._normalization: str | None = None
         self._whole_tokens = False  # whether a pre-token that is a token needs no merge for it
@@ -1197,14 +1196,7 @@ class BPETokenizer:
         >>> tokenizer.special_tokens
         {'<|end|>': 100257, '<|user|>': 256}
         """
-        if isinstance(tokens, str):
-            raise TypeError("special tokens must be a list of names or {name: id}, not one string")
-        if isinstance(tokens, Mapping):
-            chosen = {name: _integer(i, f"the id of {_shown(name)}") for name, i in tokens.items()}
-            self._add_special_tokens(chosen.items())
-            self._names_with_own_id |= chosen.keys()
-        else:
-            self._add_special_tokens([(name, None) for name in tokens])
+        self._add_special_tokens(_names_and_ids(tokens))
 
     # -- encoding and decoding ---------------------------------------------
 
@@ -1440,7 +1432,7 @@ class BPETokenizer:
             if kind == "huggingface":
                 return cls._of_contents(_read_huggingface(data))
             ranks = _read_tiktoken(data)
-            return cls._of_ranks(ranks, _likely_pattern(ranks), ())
+            return cls.from_tiktoken(ranks, _likely_pattern(ranks))
 
     @classmethod
     def from_tiktoken(
@@ -1452,27 +1444,26 @@ class BPETokenizer:
         """Return the tokenizer of tiktoken's ranks: a `.tiktoken` file, or `{bytes: rank}`.
 
         It gives the ids of `tiktoken.Encoding` with the same arguments, also where a
-        pre-token is a token that no merge reaches. On characters that one of the two does not
-        know yet (see `unicodedata.unidata_version`) they may be split in different ways.
+        pre-token is a token that no merge reaches.
 
         >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257}
         >>> BPETokenizer.from_tiktoken(ranks).encode("low slow")
         [257, 32, 115, 257]
         """
-        if isinstance(source, Mapping):
-            return cls._of_ranks(_checked_ranks(source), pattern, special_tokens)
-        with _naming(source):
-            ranks = _read_tiktoken(_read_file(source))
-        return cls._of_ranks(ranks, pattern, special_tokens)
+        if not isinstance(source, Mapping):
+            with _naming(source):
+                source = _read_tiktoken(_read_file(source))
+        ranks, pattern = _checked_ranks(source), _checked_pattern(pattern)
+        contents = _Contents(pattern, ranks, _vocabulary_of_ranks(ranks), {}, True, None)
+        return cls._of_contents(contents, _names_and_ids(special_tokens))
 
     @classmethod
     def from_huggingface(cls, path: str | os.PathLike[str]) -> BPETokenizer:
         """Return the tokenizer of a `tokenizer.json` that holds a byte-level BPE model.
 
         It gives the ids of `tokenizers.Tokenizer.encode(text, add_special_tokens=False)`: the
-        post-processor is left out, as it adds tokens only when asked to. On characters that
-        one of the two does not know yet (see `unicodedata.unidata_version`) they may be split
-        in different ways. What changes ids and is not supported is a `ValueError` that names it.
+        post-processor is left out, as it adds tokens only when asked to. What changes ids and
+        is not supported is a `ValueError` that names it.
 
         >>> import tempfile
         >>> tokenizer = BPETokenizer(special_tokens=["<|end|>"]).train("low low", 258)
@@ -1506,30 +1497,24 @@ class BPETokenizer:
         >>> tokenizer.encode("low<|end|>")
         [256, 119, 257]
         """
-        names = list(special_tokens)
+        given = _names_and_ids(special_tokens)
+        names = [name for name, _ in given]
         with _naming(vocab_path), _naming(merges_path):
             contents = _read_gpt2(_read_file(vocab_path), _read_file(merges_path), names)
-            tokenizer = cls._of_contents(contents._replace(pattern=_checked_pattern(pattern)))
         listed = contents.special_tokens
-        if isinstance(special_tokens, Mapping):
-            for name in listed.keys() & special_tokens.keys():
-                if listed[name] != special_tokens[name]:
-                    raise ValueError(f"special token {_shown(name)} has the id {listed[name]}")
-            tokenizer.register_special_tokens(
-                {name: special_tokens[name] for name in names if name not in listed}
-            )
-        else:
-            tokenizer.register_special_tokens([name for name in names if name not in listed])
-        return tokenizer
+        for name, chosen in given:
+            if chosen not in (None, listed.get(name, chosen)):
+                raise ValueError(f"special token {_shown(name)} has the id {listed[name]}")
+        others = [(name, chosen) for name, chosen in given if name not in listed]
+        return cls._of_contents(contents._replace(pattern=_checked_pattern(pattern)), others)
 
     def to_huggingface(self, path: str | os.PathLike[str]) -> None:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` loads (0.20 or newer).
 
-        It gives the same ids and the same text back, special tokens included; but on
-        characters that one of the two does not know yet (see `unicodedata.unidata_version`)
-        text may be split in different ways. What that format cannot hold is a `ValueError`:
-        a split pattern that means something else there, two tokens of the same bytes, a
-        special token that is spelled like another token or like bytes, an id of 2**32.
+        It gives the same ids and the same text back, special tokens included. What that format
+        cannot hold is a `ValueError`: a split pattern that means something else there, two
+        tokens of the same bytes, a special token that is spelled like another token or like
+        bytes, an id of 2**32.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1596,25 +1581,14 @@ class BPETokenizer:
         return self
 
     @classmethod
-    def _of_ranks(
-        cls,
-        ranks: dict[bytes, int],
-        pattern: str | Sequence[str] | None,
-        special_tokens: Mapping[str, int] | Iterable[str],
+    def _of_contents(
+        cls, contents: _Contents, more_special_tokens: Iterable[tuple[str, int | None]] = ()
     ) -> BPETokenizer:
-        tokenizer = cls(pattern)
-        tokenizer._whole_tokens = True
-        tokenizer._take_tokens(_vocabulary_of_ranks(ranks), ranks)
-        tokenizer.register_special_tokens(special_tokens)
-        return tokenizer
-
-    @classmethod
-    def _of_contents(cls, contents: _Contents) -> BPETokenizer:
         tokenizer = cls(contents.pattern)
         tokenizer._normalization = contents.normalization
         tokenizer._whole_tokens = contents.whole_tokens
         tokenizer._take_tokens(contents.vocabulary, contents.tokens)
-        tokenizer.register_special_tokens(contents.special_tokens)
+        tokenizer._add_special_tokens([*contents.special_tokens.items(), *more_special_tokens])
         return tokenizer
 
     def _take_tokens(self, vocabulary: _Vocabulary, tokens: dict[bytes, int]) -> None:
@@ -1630,35 +1604,34 @@ class BPETokenizer:
         self.vocab = dict(self._ordinary)
         self._first_free = max(self._ordinary) + 1
         registered, self.special_tokens = self.special_tokens, {}
-        self._add_special_tokens(
-            (name, token_id if name in self._names_with_own_id else None)
-            for name, token_id in registered.items()
-        )
+        own = self._names_with_own_id
+        self._add_special_tokens([(n, i if n in own else None) for n, i in registered.items()])
 
-    def _add_special_tokens(self, tokens: Iterable[tuple[str, int | None]]) -> None:
-        tokens = list(tokens)
+    def _add_special_tokens(self, tokens: Sequence[tuple[str, int | None]]) -> None:
+        """Add names with the ids chosen for them, or else (`None`) with the first free ones."""
+        chosen = {name: token_id for name, token_id in tokens if token_id is not None}
+        reserved = set(chosen.values())
         added: dict[str, int] = {}
-        names: dict[int, bytes] = {}  # the bytes of the ids in `added`
+        added_bytes: dict[int, bytes] = {}
         first_free = self._first_free
-        for name, chosen in sorted(tokens, key=lambda named: named[1] is None):
+        for name, token_id in tokens:
             data = _utf8(name, "a special token")
-            if not name:
-                raise ValueError("a special token cannot be empty")
-            if name in self.special_tokens or name in added:
-                raise ValueError(f"special token {_shown(name)} is registered already")
-            while first_free in self.vocab or first_free in names:
-                first_free += 1
-            token_id = first_free if chosen is None else chosen
+            if not name or name in self.special_tokens or name in added:
+                reason = "is registered already" if name else "cannot be empty"
+                raise ValueError(f"special token {_shown(name)} {reason}")
+            if token_id is None:
+                while first_free in self.vocab or first_free in reserved:
+                    first_free += 1
+                token_id, first_free = first_free, first_free + 1
             # It may be an ordinary token too, if it stands for the same bytes there.
-            present = names.get(token_id, self.vocab.get(token_id, data))
+            present = added_bytes.setdefault(token_id, self.vocab.get(token_id, data))
             if token_id < 0 or present != data:
-                taken = ": it is taken" if token_id >= 0 else ""
-                message = f"special token {_shown(name)} cannot have the id {_shown(token_id)}"
-                raise ValueError(message + taken)
+                reason = f"{_shown(token_id)}: it is {'taken' if token_id >= 0 else 'negative'}"
+                raise ValueError(f"special token {_shown(name)} cannot have the id {reason}")
             added[name] = token_id
-            names[token_id] = data
-        self.vocab.update(names)
-        self.special_tokens.update((name, added[name]) for name, _ in tokens)
+        self.vocab |= added_bytes
+        self.special_tokens |= added
+        self._names_with_own_id = self._names_with_own_id.union(chosen)
         self._first_free = first_free
         self._coder = _Coder(
             self.pattern, self._normalization, self._encoded, dict(self.special_tokens)
@@ -1743,18 +1716,30 @@ class BPETokenizer:
     def _checked(self) -> BPETokenizer:
         """Return a copy, of one moment, if nothing in it was changed by hand."""
         now = copy.copy(self)
-        special_tokens = now._coder.special_tokens
-        names = {token_id: name.encode("utf-8") for name, token_id in special_tokens.items()}
-        present_and_right: dict[str, tuple[object, object]] = {
-            "pattern": (now.pattern, now._coder.pattern),
-            "merges": ([*now.merges.items()], [*now._vocabulary.merges().items()]),  # in order
-            "special_tokens": ([*now.special_tokens.items()], [*special_tokens.items()]),
-            "vocab": (now.vocab, now._ordinary | names),
+        ids = now._coder.special_tokens
+        names = {token_id: name.encode("utf-8") for name, token_id in ids.items()}
+        unchanged = {
+            "pattern": now.pattern == now._coder.pattern,
+            "merges": [*now.merges.items()] == [*now._vocabulary.merges().items()],  # in order
+            "special_tokens": [*now.special_tokens.items()] == [*ids.items()],
+            "vocab": now.vocab == now._ordinary | names,
         }
-        for name, (present, right) in present_and_right.items():
-            if present != right:
+        for name, is_right in unchanged.items():
+            if not is_right:
                 raise ValueError(f"{name} was changed by hand; it does not fit the rest any more")
         return now
+
+
+def _names_and_ids(
+    special_tokens: Mapping[str, int] | Iterable[str],
+) -> list[tuple[str, int | None]]:
+    """Return the names of special tokens, each with the id chosen for it, if there is one."""
+    if isinstance(special_tokens, str):
+        raise TypeError("special tokens must be a list of names or {name: id}, not one string")
+    if isinstance(special_tokens, Mapping):
+        items = special_tokens.items()
+        return [(name, _integer(token_id, f"the id of {_shown(name)}")) for name, token_id in items]
+    return [(name, None) for name in special_tokens]
 
 
 # What is always the same in Hugging Face's file.
@@ -1773,12 +1758,12 @@ _SPECIAL = {"special": True} | dict.fromkeys(
 def _huggingface_content(tokenizer: BPETokenizer) -> dict[str, Any]:
     """Return what `to_huggingface` writes, if that format can hold it."""
     spelled = _huggingface_spellings(tokenizer)
-    stages = [tokenizer.pattern] if isinstance(tokenizer.pattern, str) else tokenizer.pattern or ()
-    for pattern in stages:
-        if _portable(pattern) != pattern:
-            raise ValueError(f"split pattern {_shown(pattern)} may mean something else there")
+    pattern, normalization = tokenizer.pattern, tokenizer._normalization
+    stages = [pattern] if isinstance(pattern, str) else pattern or ()
+    for stage in stages:
+        if _portable(stage) != stage:
+            raise ValueError(f"split pattern {_shown(stage)} may mean something else there")
     splits = [{"type": "Split", "pattern": {"Regex": stage}, **_ISOLATED} for stage in stages]
-    normalization = tokenizer._normalization
     special = sorted(tokenizer.special_tokens.items(), key=itemgetter(1))
     return {
         "version": "1.0",
@@ -1806,11 +1791,12 @@ def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
     }
     ids = {spelling: token_id for token_id, spelling in spelled.items()}
     for name, token_id in tokenizer.special_tokens.items():
-        if token_id >= 2**32:
+        if token_id >= _ID_LIMIT:
             raise ValueError(f"the id {_shown(token_id)} of {_shown(name)} is too large there")
         if ids.get(name, token_id) != token_id:
-            message = f"special token {_shown(name)} is spelled like token {ids[name]} there"
-            raise ValueError(message)
+            raise ValueError(
+                f"special token {_shown(name)} is spelled like token {ids[name]} there"
+            )
         if set(name) <= set(alphabet) and not name.isascii():
             raise ValueError(f"special token {_shown(name)} would be decoded as bytes there")
     return spelled
@@ -2030,14 +2016,14 @@ def _parse_tokenizer(data: bytes) -> BPETokenizer:
         raise ValueError("special_tokens is not an object of ids")
     if type(chosen) is not list or not {*map(type, chosen)} <= {str}:
         raise ValueError("chosen_ids is not a list of names")
-    tokenizer = BPETokenizer(pattern)
-    tokenizer._normalization = content["normalization"]
-    tokenizer._whole_tokens = content["whole_tokens"]
-    tokenizer._names_with_own_id = frozenset(chosen)
     vocabulary = _parse_vocabulary(content["byte_ids"], content["merges"])
-    tokenizer._take_tokens(vocabulary, _parse_other_tokens(content["other_tokens"], vocabulary))
-    kept = tokenizer._names_with_own_id
-    tokenizer._add_special_tokens([(n, names[n] if n in kept else None) for n in names])
+    tokens = _parse_other_tokens(content["other_tokens"], vocabulary)
+    flags = content["whole_tokens"], content["normalization"]
+    own = frozenset(chosen)
+    tokenizer = BPETokenizer._of_contents(
+        _Contents(pattern, tokens, vocabulary, {}, *flags),
+        [(name, token_id if name in own else None) for name, token_id in names.items()],
+    )
     written = _content_of(tokenizer)
     for key in content:
         if json.dumps(content[key]) != json.dumps(written[key]):

@@ -351,15 +351,17 @@ class TestCopies:
     @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
     def test_a_copy_goes_its_own_way(self, copied: Callable[[BPETokenizer], BPETokenizer]) -> None:
         tokenizer = trained()
+        tokenizer.register_special_tokens({"<|y|>": 400})
+        before = state(tokenizer)
         other = copied(tokenizer)
-        assert state(other) == state(tokenizer)
+        assert state(other) == before
         other.register_special_tokens({"<|x|>": 300})
         other.encode("words that only one has met")
-        assert state(tokenizer) == state(trained())
+        assert state(tokenizer) == before
         other.extend("abab", 271)
-        assert state(tokenizer) == state(trained())
+        assert state(tokenizer) == before
         tokenizer.train(TEXT, 301)
-        assert [*tokenizer.special_tokens] == SPECIAL
+        assert [*tokenizer.special_tokens] == [*SPECIAL, "<|y|>"]
         assert other.special_tokens["<|x|>"] == 300
         assert other.encode("ab<|x|>") == [other.merges[97, 98], 300]
 
