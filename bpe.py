@@ -1162,10 +1162,7 @@ class BPETokenizer:
         >>> tokenizer.extend("lowest of the lowest", 260).merges
         {(108, 111): 256, (256, 119): 257, (101, 115): 258, (257, 258): 259}
         """
-        vocab_size = _integer(vocab_size, "vocab_size")
-        if vocab_size < len(self._ordinary):
-            present = len(self._ordinary)
-            raise ValueError(f"vocab_size is {vocab_size}, but there are {present} tokens already")
+        vocab_size = _integer(vocab_size, "vocab_size", len(self._ordinary))
         counts = self._count_pre_tokens(text, progress, workers)
         start = copy.copy(self)
         start._names_with_own_id = frozenset(self.special_tokens)
@@ -1180,7 +1177,6 @@ class BPETokenizer:
         >>> BPETokenizer(special_tokens=["<|end|>"]).pretokenize("It's 12345!<|end|>")
         ['It', "'s", ' ', '123', '45', '!', '<|end|>']
         """
-        _utf8(text, "text")
         return list(filter(None, self._coder.pieces(text)))
 
     def register_special_tokens(self, tokens: Mapping[str, int] | Iterable[str]) -> None:
@@ -1547,7 +1543,8 @@ class BPETokenizer:
         theirs = _vocabulary_of_ranks(ranks).ids
         for ours, their_id in zip_longest(self._vocabulary.ids, theirs):
             if ours != their_id:
-                raise ValueError(f"token {ours} is not merged when its id says so")
+                token_id = their_id if ours is None else ours
+                raise ValueError(f"token {token_id} is not merged when its id says so")
         return ranks
 
     def to_tiktoken(self, path: str | os.PathLike[str]) -> None:
@@ -1624,10 +1621,9 @@ class BPETokenizer:
                     first_free += 1
                 token_id, first_free = first_free, first_free + 1
             # It may be an ordinary token too, if it stands for the same bytes there.
-            present = added_bytes.setdefault(token_id, self.vocab.get(token_id, data))
-            if token_id < 0 or present != data:
-                reason = f"{_shown(token_id)}: it is {'taken' if token_id >= 0 else 'negative'}"
-                raise ValueError(f"special token {_shown(name)} cannot have the id {reason}")
+            if added_bytes.setdefault(token_id, self.vocab.get(token_id, data)) != data:
+                reason = f"cannot have the id {_shown(token_id)}: it is taken"
+                raise ValueError(f"special token {_shown(name)} {reason}")
             added[name] = token_id
         self.vocab |= added_bytes
         self.special_tokens |= added
@@ -1638,9 +1634,7 @@ class BPETokenizer:
         )
 
     def _check_vocab_size(self, vocab_size: int) -> int:
-        vocab_size = _integer(vocab_size, "vocab_size")
-        if vocab_size < 256:
-            raise ValueError(f"vocab_size is {vocab_size}, but the byte tokens alone are 256")
+        vocab_size = _integer(vocab_size, "vocab_size", 256)
         for name in self._names_with_own_id:
             if self.special_tokens[name] < vocab_size:
                 raise ValueError(
@@ -1708,9 +1702,7 @@ class BPETokenizer:
         for word, times in counts.items():
             _require(word, str, "a pre-token")
             if word not in self.special_tokens:
-                words[word] = _integer(times, f"the count of {_shown(word)}")
-                if times < 0:
-                    raise ValueError(f"the count of {_shown(word)} is {times}")
+                words[word] = _integer(times, f"the count of {word[:80]!r}", 0)
         return words
 
     def _checked(self) -> BPETokenizer:
@@ -1737,8 +1729,7 @@ def _names_and_ids(
     if isinstance(special_tokens, str):
         raise TypeError("special tokens must be a list of names or {name: id}, not one string")
     if isinstance(special_tokens, Mapping):
-        items = special_tokens.items()
-        return [(name, _integer(token_id, f"the id of {_shown(name)}")) for name, token_id in items]
+        return [(n, _integer(i, f"the id of {_shown(n)}", 0)) for n, i in special_tokens.items()]
     return [(name, None) for name in special_tokens]
 
 
@@ -2019,10 +2010,10 @@ def _parse_tokenizer(data: bytes) -> BPETokenizer:
     vocabulary = _parse_vocabulary(content["byte_ids"], content["merges"])
     tokens = _parse_other_tokens(content["other_tokens"], vocabulary)
     flags = content["whole_tokens"], content["normalization"]
-    own = frozenset(chosen)
+    own_ids = dict(_names_and_ids({name: names[name] for name in chosen if name in names}))
     tokenizer = BPETokenizer._of_contents(
         _Contents(pattern, tokens, vocabulary, {}, *flags),
-        [(name, token_id if name in own else None) for name, token_id in names.items()],
+        [(name, own_ids.get(name)) for name in names],
     )
     written = _content_of(tokenizer)
     for key in content:
@@ -2312,10 +2303,7 @@ def _do_task(job: Any) -> Any:
 
 
 def _checked_workers(workers: int) -> int:
-    workers = _integer(workers, "workers")
-    if workers < 1:
-        raise ValueError(f"workers is {workers}, but must be at least 1")
-    return workers
+    return _integer(workers, "workers", 1)
 
 
 # ---------------------------------------------------------------------------
@@ -2839,11 +2827,9 @@ class ByteTokenizer:
         (3987, 3919, 4056)
         """
         text = _bytes(text, "text")
-        sample_size = _integer(sample_size, "sample_size")
+        sample_size = _integer(sample_size, "sample_size", 1)
         _require(rng, random.Random, "rng")
         _require(confidence, float, "confidence")
-        if sample_size < 1:
-            raise ValueError(f"sample_size is {sample_size}, but must be at least 1")
         if not 0 < confidence < 1:
             raise ValueError(f"confidence is {confidence}, but must be above 0 and below 1")
         if len(text) <= sample_size:
@@ -2852,7 +2838,7 @@ class ByteTokenizer:
         chunks = list(self._chunks(text, sample_size, rng))
         estimate = sum(chunk.tokens for chunk in chunks)
         error = _error_bound(chunks, confidence)
-        # What fills a chunk may be broken pieces of tokens longer than that.
+        # Where margins had no room, all that was counted may be pieces of longer tokens.
         unsure = sum(chunk.tokens for chunk in chunks if chunk.is_filled)
         fewest = ceil(len(text) / max(map(len, self.token_alphabet)))
         counts = round(estimate), floor(estimate - error - unsure), ceil(estimate + error)
@@ -3485,17 +3471,20 @@ def _bytes(data: bytes | bytearray | memoryview, name: str) -> bytes:
     return bytes(data)
 
 
-def _integer(value: int, name: str) -> int:
+def _integer(value: int, name: str, minimum: float = -inf) -> int:
     try:
-        return index(value)
+        number = index(value)  # NumPy's integers are integers too
     except TypeError:
         raise TypeError(f"{name} must be int, not {type(value).__name__}") from None
+    if number < minimum:
+        raise ValueError(f"{name} is {_shown(number)}, but must be at least {minimum}")
+    return number
 
 
 def _integers(values: Iterable[int], name: str) -> list[int]:
     listed = _list(values, name, "integers")
     try:
-        return list(map(index, listed))  # NumPy's integers are integers too
+        return list(map(index, listed))
     except TypeError:
         return [_integer(value, f"{name}[{number}]") for number, value in enumerate(listed)]
 

@@ -295,7 +295,7 @@ BAD_FILES = [
     ({"special_tokens": {"x": 259}}, f"special_tokens {NOT_WRITTEN}"),
     ({"special_tokens": {"x": 259, "y": 258}}, f"special_tokens {NOT_WRITTEN}"),
     ({"special_tokens": {"x": 257}, "chosen_ids": ["x"]}, "'x' cannot have the id 257: it is ta"),
-    ({"special_tokens": {"x": -1}, "chosen_ids": ["x"]}, "'x' cannot have the id -1"),
+    ({"special_tokens": {"x": -1}, "chosen_ids": ["x"]}, "the id of 'x' is -1, but must be"),
     (
         {"special_tokens": {"x": 400, "y": 400}, "chosen_ids": ["x", "y"]},
         "'y' cannot have the id 400: it is taken",

@@ -318,10 +318,10 @@ class TestCopies:
         before = state(tokenizer)
         other = copied(tokenizer)
         assert state(other) == before
+        other.extend("abab", 271)
+        assert state(tokenizer) == before
         other.register_special_tokens({"<|x|>": 300})
         other.encode("words that only one has met")
-        assert state(tokenizer) == before
-        other.extend("abab", 271)
         assert state(tokenizer) == before
         tokenizer.train(TEXT, 301)
         assert [*tokenizer.special_tokens] == [*SPECIAL, "<|y|>"]
