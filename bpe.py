@@ -1508,9 +1508,8 @@ class BPETokenizer:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` loads (0.20 or newer).
 
         It gives the same ids and the same text back, special tokens included. What that format
-        cannot hold is a `ValueError`: a split pattern that means something else there, two
-        tokens of the same bytes, a special token that is spelled like another token or like
-        bytes, an id of 2**32.
+        cannot hold is a `ValueError`: a split pattern that means something else there, a
+        special token that is spelled like another token or like bytes, an id of 2**32.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1563,8 +1562,7 @@ class BPETokenizer:
     # -- shared by the above ----------------------------------------------
 
     def __copy__(self) -> BPETokenizer:
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))
+        other = object.__new__(type(self))._become(self)
         for name in ("merges", "vocab", "special_tokens"):
             setattr(other, name, dict(getattr(other, name)))  # `self` may be another by now
         return other

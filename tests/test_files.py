@@ -572,6 +572,9 @@ class TestExports:
         write(tmp_path / "t.json", other_tokens={"xyz": 400}, special_tokens={})
         with pytest.raises(ValueError, match="no merge makes token 400, but tiktoken might"):
             BPETokenizer().load(tmp_path / "t.json").mergeable_ranks()
+        write(tmp_path / "t.json", whole_tokens=True, other_tokens={"xy": 400}, special_tokens={})
+        with pytest.raises(ValueError, match="token 400 is not merged when its id says so"):
+            BPETokenizer().load(tmp_path / "t.json").mergeable_ranks()
         write(tmp_path / "t.json", normalization="NFC")
         with pytest.raises(ValueError, match="tiktoken does not normalize text to NFC"):
             BPETokenizer().load(tmp_path / "t.json").mergeable_ranks()

@@ -206,34 +206,25 @@ class TestBesideOtherThreads:
             assert last_result() in wanted
             assert state(tokenizer) == state(trained(285))
 
-    def test_encoding_while_it_trains(self) -> None:
+    def test_used_while_it_trains(self, tmp_path: Path) -> None:
         tokenizer = trained()
         text = TEXT + "<|끝|>"
-        wanted = [trained(size).encode(text) for size in (270, 285)]
+        states = [state(trained(size)) for size in (270, 285)]
+        encoded = [trained(size).encode(text) for size in (270, 285)]
 
-        def encode() -> None:
-            assert tokenizer.encode(text) in wanted
-            assert list(tokenizer.encode_iterable([text[:40], text[40:]])) in wanted
-            assert tokenizer.count(text) in map(len, wanted)
+        def use() -> None:
+            assert tokenizer.encode(text) in encoded
+            assert list(tokenizer.encode_iterable([text[:40], text[40:]])) in encoded
+            assert tokenizer.count(text) in map(len, encoded)
             assert tokenizer.pretokenize(text)[-1] == "<|끝|>"
-
-        with meanwhile(encode):
-            for size in [285, 270] * 40:
-                tokenizer.train(TEXT, size)
-
-    def test_saving_and_copying_while_it_trains(self, tmp_path: Path) -> None:
-        tokenizer = trained()
-        wanted = [state(trained(size)) for size in (270, 285)]
-
-        def save() -> None:
             path = tmp_path / f"{threading.get_ident()}.json"
             tokenizer.save(path)
-            assert state(BPETokenizer().load(path)) in wanted
-            assert state(copy.copy(tokenizer)) in wanted
-            assert state(pickle.loads(pickle.dumps(tokenizer))) in wanted
+            assert state(BPETokenizer().load(path)) in states
+            assert state(copy.copy(tokenizer)) in states
+            assert state(pickle.loads(pickle.dumps(tokenizer))) in states
 
-        with meanwhile(save):
-            for size in [285, 270] * 40:
+        with meanwhile(use):
+            for size in [285, 270] * 60:
                 tokenizer.train(TEXT, size)
 
     def test_pickling_while_it_meets_new_words(self) -> None:
