@@ -1272,14 +1272,13 @@ class BPETokenizer:
         if coder.splitter.looks_back:
             pattern = _shown(self.pattern)
             raise ValueError(f"a stream cannot be split by {pattern}, which looks back")
-        held, collected, size = "", list[str](), 0
+        held, fresh = "", io.StringIO()
         for chunk in chunks:
             _utf8(chunk, "a chunk")
             for start in range(0, len(chunk), _STREAM_CHUNK):
-                collected.append(chunk[start : start + _STREAM_CHUNK])
-                size += len(collected[-1])
-                if size >= len(held) or len(held) <= 256:  # so each character is read few times
-                    text = held + "".join(collected)
+                fresh.write(chunk[start : start + _STREAM_CHUNK])
+                if fresh.tell() >= len(held) or len(held) <= 256:  # so that all is read few times
+                    text = held + fresh.getvalue()
                     place, pieces = coder.settled(text, allowed_special)
                     yield from chain.from_iterable(
                         coder.encoded_pieces(text[:place], allowed_special, done)
@@ -1287,9 +1286,9 @@ class BPETokenizer:
                     further = coder.splitter.further_cuts(pieces)
                     yield from chain.from_iterable(map(coder.encoded.__getitem__, further))
                     place += sum(map(len, pieces))
-                    held, collected, size = text[place:], [], 0
+                    held, fresh = text[place:], io.StringIO()
                     done += place
-        text = held + "".join(collected)
+        text = held + fresh.getvalue()
         yield from chain.from_iterable(coder.encoded_pieces(text, allowed_special, done))
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
@@ -1732,12 +1731,9 @@ def _names_and_ids(
 
 
 # What is always the same in Hugging Face's file.
-_BYTE_LEVEL = {
-    "type": "ByteLevel",
-    "add_prefix_space": False,
-    "trim_offsets": False,
-    "use_regex": False,
-}
+_BYTE_LEVEL = {"type": "ByteLevel"} | dict.fromkeys(
+    ["add_prefix_space", "trim_offsets", "use_regex"], False
+)
 _ISOLATED = {"behavior": "Isolated", "invert": False}
 _SPECIAL = {"special": True} | dict.fromkeys(
     ["single_word", "lstrip", "rstrip", "normalized"], False
