@@ -1058,9 +1058,10 @@ class BPETokenizer:
     `pattern` cuts text into pre-tokens, and no token crosses their borders; of several,
     each cuts the pieces of the one before; `None` cuts nothing. One that is accepted never
     takes a time exponential in the length of a text, from a file too; others are refused by
-    name. What is a letter, the interpreter's Unicode says. `special_tokens` goes to
-    `register_special_tokens`. An untrained tokenizer knows the 256 byte tokens, so it can
-    encode and decode anything. To read a file, of whatever kind, call
+    name. What is a letter, the interpreter's Unicode says (`unicodedata.unidata_version`):
+    characters that it or another library does not know yet may be cut otherwise there.
+    `special_tokens` goes to `register_special_tokens`. An untrained tokenizer knows the 256
+    byte tokens, so it can encode and decode anything. To read a file, of whatever kind, call
     `BPETokenizer.from_file(path)`.
 
     Attributes, to be read: `pattern`; `merges`, a dict from pair of ids to new id in rank
@@ -1084,8 +1085,6 @@ class BPETokenizer:
         special_tokens: Mapping[str, int] | Iterable[str] = (),
     ) -> None:
         self.pattern = _checked_pattern(pattern)
-        self.merges: dict[Pair, int] = {}
-        self.vocab: dict[int, bytes] = {}
         self.special_tokens: dict[str, int] = {}
         self._normalization: str | None = None
         self._whole_tokens = False  # whether a pre-token that is a token needs no merge for it
@@ -1179,10 +1178,7 @@ class BPETokenizer:
         >>> tokenizer.extend("lowest of the lowest", 260).merges
         {(108, 111): 256, (256, 119): 257, (101, 115): 258, (257, 258): 259}
         """
-        vocab_size = _integer(vocab_size, "vocab_size")
-        if vocab_size < len(self._ordinary):
-            present = len(self._ordinary)
-            raise ValueError(f"vocab_size is {vocab_size}, but there are {present} tokens already")
+        vocab_size = _integer(vocab_size, "vocab_size", len(self._ordinary))
         counts = self._count_pre_tokens(text, progress, workers)
         start = copy.copy(self)
         start._names_with_own_id = frozenset(self.special_tokens)
@@ -1197,7 +1193,6 @@ class BPETokenizer:
         >>> BPETokenizer(special_tokens=["<|end|>"]).pretokenize("It's 12345!<|end|>")
         ['It', "'s", ' ', '123', '45', '!', '<|end|>']
         """
-        _utf8(text, "text")
         return list(filter(None, self._coder.pieces(text)))
 
     def register_special_tokens(self, tokens: Mapping[str, int] | Iterable[str]) -> None:
@@ -1213,14 +1208,7 @@ class BPETokenizer:
         >>> tokenizer.special_tokens
         {'<|end|>': 100257, '<|user|>': 256}
         """
-        if isinstance(tokens, str):
-            raise TypeError("special tokens must be a list of names or {name: id}, not one string")
-        if isinstance(tokens, Mapping):
-            chosen = {name: _integer(i, f"the id of {_shown(name)}") for name, i in tokens.items()}
-            self._add_special_tokens(chosen.items())
-            self._names_with_own_id |= chosen.keys()
-        else:
-            self._add_special_tokens([(name, None) for name in tokens])
+        self._add_special_tokens(_names_and_ids(tokens))
 
     # -- encoding and decoding ---------------------------------------------
 
@@ -1300,14 +1288,13 @@ class BPETokenizer:
         if coder.splitter.looks_back:
             pattern = _shown(self.pattern)
             raise ValueError(f"a stream cannot be split by {pattern}, which looks back")
-        held, collected, size = "", list[str](), 0
+        held, fresh = "", io.StringIO()
         for chunk in chunks:
             _utf8(chunk, "a chunk")
             for start in range(0, len(chunk), _STREAM_CHUNK):
-                collected.append(chunk[start : start + _STREAM_CHUNK])
-                size += len(collected[-1])
-                if size >= len(held) or len(held) <= 256:  # so each character is read few times
-                    text = held + "".join(collected)
+                fresh.write(chunk[start : start + _STREAM_CHUNK])
+                if fresh.tell() >= len(held) or len(held) <= 256:  # so that all is read few times
+                    text = held + fresh.getvalue()
                     place, pieces = coder.settled(text, allowed_special)
                     yield from chain.from_iterable(
                         coder.encoded_pieces(text[:place], allowed_special, done)
@@ -1315,9 +1302,9 @@ class BPETokenizer:
                     further = coder.splitter.further_cuts(pieces)
                     yield from chain.from_iterable(map(coder.encoded.__getitem__, further))
                     place += sum(map(len, pieces))
-                    held, collected, size = text[place:], [], 0
+                    held, fresh = text[place:], io.StringIO()
                     done += place
-        text = held + "".join(collected)
+        text = held + fresh.getvalue()
         yield from chain.from_iterable(coder.encoded_pieces(text, allowed_special, done))
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
@@ -1456,7 +1443,7 @@ class BPETokenizer:
             if kind == "huggingface":
                 return cls._of_contents(_read_huggingface(data))
             ranks = _read_tiktoken(data)
-            return cls._of_ranks(ranks, _likely_pattern(ranks), ())
+            return cls.from_tiktoken(ranks, _likely_pattern(ranks))
 
     @classmethod
     def from_tiktoken(
@@ -1468,27 +1455,26 @@ class BPETokenizer:
         """Return the tokenizer of tiktoken's ranks: a `.tiktoken` file, or `{bytes: rank}`.
 
         It gives the ids of `tiktoken.Encoding` with the same arguments, also where a
-        pre-token is a token that no merge reaches. On characters that one of the two does not
-        know yet (see `unicodedata.unidata_version`) they may be split in different ways.
+        pre-token is a token that no merge reaches.
 
         >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257}
         >>> BPETokenizer.from_tiktoken(ranks).encode("low slow")
         [257, 32, 115, 257]
         """
-        if isinstance(source, Mapping):
-            return cls._of_ranks(_checked_ranks(source), pattern, special_tokens)
-        with _naming(source):
-            ranks = _read_tiktoken(_read_file(source))
-        return cls._of_ranks(ranks, pattern, special_tokens)
+        if not isinstance(source, Mapping):
+            with _naming(source):
+                source = _read_tiktoken(_read_file(source))
+        ranks, pattern = _checked_ranks(source), _checked_pattern(pattern)
+        contents = _Contents(pattern, ranks, _vocabulary_of_ranks(ranks), {}, True, None)
+        return cls._of_contents(contents, _names_and_ids(special_tokens))
 
     @classmethod
     def from_huggingface(cls, path: str | os.PathLike[str]) -> BPETokenizer:
         """Return the tokenizer of a `tokenizer.json` that holds a byte-level BPE model.
 
         It gives the ids of `tokenizers.Tokenizer.encode(text, add_special_tokens=False)`: the
-        post-processor is left out, as it adds tokens only when asked to. On characters that
-        one of the two does not know yet (see `unicodedata.unidata_version`) they may be split
-        in different ways. What changes ids and is not supported is a `ValueError` that names it.
+        post-processor is left out, as it adds tokens only when asked to. What changes ids and
+        is not supported is a `ValueError` that names it.
 
         >>> import tempfile
         >>> tokenizer = BPETokenizer(special_tokens=["<|end|>"]).train("low low", 258)
@@ -1522,29 +1508,22 @@ class BPETokenizer:
         >>> tokenizer.encode("low<|end|>")
         [256, 119, 257]
         """
-        names = list(special_tokens)
+        given = _names_and_ids(special_tokens)
+        names = [name for name, _ in given]
         with _naming(vocab_path), _naming(merges_path):
             contents = _read_gpt2(_read_file(vocab_path), _read_file(merges_path), names)
-            tokenizer = cls._of_contents(contents._replace(pattern=_checked_pattern(pattern)))
         listed = contents.special_tokens
-        if isinstance(special_tokens, Mapping):
-            for name in listed.keys() & special_tokens.keys():
-                if listed[name] != special_tokens[name]:
-                    raise ValueError(f"special token {_shown(name)} has the id {listed[name]}")
-            tokenizer.register_special_tokens(
-                {name: special_tokens[name] for name in names if name not in listed}
-            )
-        else:
-            tokenizer.register_special_tokens([name for name in names if name not in listed])
-        return tokenizer
+        for name, chosen in given:
+            if chosen not in (None, listed.get(name, chosen)):
+                raise ValueError(f"special token {_shown(name)} has the id {listed[name]}")
+        others = [(name, chosen) for name, chosen in given if name not in listed]
+        return cls._of_contents(contents._replace(pattern=_checked_pattern(pattern)), others)
 
     def to_huggingface(self, path: str | os.PathLike[str]) -> None:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` loads (0.20 or newer).
 
-        It gives the same ids and the same text back, special tokens included; but on
-        characters that one of the two does not know yet (see `unicodedata.unidata_version`)
-        text may be split in different ways. What that format cannot hold is a `ValueError`:
-        a split pattern that means something else there, two tokens of the same bytes, a
+        It gives the same ids and the same text back, special tokens included. What that format
+        cannot hold is a `ValueError`: a split pattern that means something else there, a
         special token that is spelled like another token or like bytes, an id of 2**32.
 
         >>> import tempfile
@@ -1578,7 +1557,8 @@ class BPETokenizer:
         theirs = _vocabulary_of_ranks(ranks).ids
         for ours, their_id in zip_longest(self._vocabulary.ids, theirs):
             if ours != their_id:
-                raise ValueError(f"token {ours} is not merged when its id says so")
+                token_id = their_id if ours is None else ours
+                raise ValueError(f"token {token_id} is not merged when its id says so")
         return ranks
 
     def to_tiktoken(self, path: str | os.PathLike[str]) -> None:
@@ -1597,8 +1577,7 @@ class BPETokenizer:
     # -- shared by the above ----------------------------------------------
 
     def __copy__(self) -> BPETokenizer:
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))
+        other = object.__new__(type(self))._become(self)
         for name in ("merges", "vocab", "special_tokens"):
             setattr(other, name, dict(getattr(other, name)))  # `self` may be another by now
         return other
@@ -1612,25 +1591,14 @@ class BPETokenizer:
         return self
 
     @classmethod
-    def _of_ranks(
-        cls,
-        ranks: dict[bytes, int],
-        pattern: str | Sequence[str] | None,
-        special_tokens: Mapping[str, int] | Iterable[str],
+    def _of_contents(
+        cls, contents: _Contents, more_special_tokens: Iterable[tuple[str, int | None]] = ()
     ) -> BPETokenizer:
-        tokenizer = cls(pattern)
-        tokenizer._whole_tokens = True
-        tokenizer._take_tokens(_vocabulary_of_ranks(ranks), ranks)
-        tokenizer.register_special_tokens(special_tokens)
-        return tokenizer
-
-    @classmethod
-    def _of_contents(cls, contents: _Contents) -> BPETokenizer:
         tokenizer = cls(contents.pattern)
         tokenizer._normalization = contents.normalization
         tokenizer._whole_tokens = contents.whole_tokens
         tokenizer._take_tokens(contents.vocabulary, contents.tokens)
-        tokenizer.register_special_tokens(contents.special_tokens)
+        tokenizer._add_special_tokens([*contents.special_tokens.items(), *more_special_tokens])
         return tokenizer
 
     def _take_tokens(self, vocabulary: _Vocabulary, tokens: dict[bytes, int]) -> None:
@@ -1646,44 +1614,40 @@ class BPETokenizer:
         self.vocab = dict(self._ordinary)
         self._first_free = max(self._ordinary) + 1
         registered, self.special_tokens = self.special_tokens, {}
-        self._add_special_tokens(
-            (name, token_id if name in self._names_with_own_id else None)
-            for name, token_id in registered.items()
-        )
+        own = self._names_with_own_id
+        self._add_special_tokens([(n, i if n in own else None) for n, i in registered.items()])
 
-    def _add_special_tokens(self, tokens: Iterable[tuple[str, int | None]]) -> None:
-        tokens = list(tokens)
+    def _add_special_tokens(self, tokens: Sequence[tuple[str, int | None]]) -> None:
+        """Add names with the ids chosen for them, or else (`None`) with the first free ones."""
+        chosen = {name: token_id for name, token_id in tokens if token_id is not None}
+        reserved = set(chosen.values())
         added: dict[str, int] = {}
-        names: dict[int, bytes] = {}  # the bytes of the ids in `added`
+        added_bytes: dict[int, bytes] = {}
         first_free = self._first_free
-        for name, chosen in sorted(tokens, key=lambda named: named[1] is None):
+        for name, token_id in tokens:
             data = _utf8(name, "a special token")
-            if not name:
-                raise ValueError("a special token cannot be empty")
-            if name in self.special_tokens or name in added:
-                raise ValueError(f"special token {_shown(name)} is registered already")
-            while first_free in self.vocab or first_free in names:
-                first_free += 1
-            token_id = first_free if chosen is None else chosen
+            if not name or name in self.special_tokens or name in added:
+                reason = "is registered already" if name else "cannot be empty"
+                raise ValueError(f"special token {_shown(name)} {reason}")
+            if token_id is None:
+                while first_free in self.vocab or first_free in reserved:
+                    first_free += 1
+                token_id, first_free = first_free, first_free + 1
             # It may be an ordinary token too, if it stands for the same bytes there.
-            present = names.get(token_id, self.vocab.get(token_id, data))
-            if token_id < 0 or present != data:
-                taken = ": it is taken" if token_id >= 0 else ""
-                message = f"special token {_shown(name)} cannot have the id {_shown(token_id)}"
-                raise ValueError(message + taken)
+            if added_bytes.setdefault(token_id, self.vocab.get(token_id, data)) != data:
+                reason = f"cannot have the id {_shown(token_id)}: it is taken"
+                raise ValueError(f"special token {_shown(name)} {reason}")
             added[name] = token_id
-            names[token_id] = data
-        self.vocab.update(names)
-        self.special_tokens.update((name, added[name]) for name, _ in tokens)
+        self.vocab |= added_bytes
+        self.special_tokens |= added
+        self._names_with_own_id = self._names_with_own_id.union(chosen)
         self._first_free = first_free
         self._coder = _Coder(
             self.pattern, self._normalization, self._encoded, dict(self.special_tokens)
         )
 
     def _check_vocab_size(self, vocab_size: int) -> int:
-        vocab_size = _integer(vocab_size, "vocab_size")
-        if vocab_size < 256:
-            raise ValueError(f"vocab_size is {vocab_size}, but the byte tokens alone are 256")
+        vocab_size = _integer(vocab_size, "vocab_size", 256)
         for name in self._names_with_own_id:
             if self.special_tokens[name] < vocab_size:
                 raise ValueError(
@@ -1753,35 +1717,41 @@ class BPETokenizer:
         for word, times in counts.items():
             _require(word, str, "a pre-token")
             if word not in self.special_tokens:
-                words[word] = _integer(times, f"the count of {_shown(word)}")
-                if times < 0:
-                    raise ValueError(f"the count of {_shown(word)} is {times}")
+                words[word] = _integer(times, f"the count of {word[:80]!r}", 0)
         return words
 
     def _checked(self) -> BPETokenizer:
         """Return a copy, of one moment, if nothing in it was changed by hand."""
         now = copy.copy(self)
-        special_tokens = now._coder.special_tokens
-        names = {token_id: name.encode("utf-8") for name, token_id in special_tokens.items()}
-        present_and_right: dict[str, tuple[object, object]] = {
-            "pattern": (now.pattern, now._coder.pattern),
-            "merges": ([*now.merges.items()], [*now._vocabulary.merges().items()]),  # in order
-            "special_tokens": ([*now.special_tokens.items()], [*special_tokens.items()]),
-            "vocab": (now.vocab, now._ordinary | names),
+        ids = now._coder.special_tokens
+        names = {token_id: name.encode("utf-8") for name, token_id in ids.items()}
+        unchanged = {
+            "pattern": now.pattern == now._coder.pattern,
+            "merges": [*now.merges.items()] == [*now._vocabulary.merges().items()],  # in order
+            "special_tokens": [*now.special_tokens.items()] == [*ids.items()],
+            "vocab": now.vocab == now._ordinary | names,
         }
-        for name, (present, right) in present_and_right.items():
-            if present != right:
+        for name, is_right in unchanged.items():
+            if not is_right:
                 raise ValueError(f"{name} was changed by hand; it does not fit the rest any more")
         return now
 
 
+def _names_and_ids(
+    special_tokens: Mapping[str, int] | Iterable[str],
+) -> list[tuple[str, int | None]]:
+    """Return the names of special tokens, each with the id chosen for it, if there is one."""
+    if isinstance(special_tokens, str):
+        raise TypeError("special tokens must be a list of names or {name: id}, not one string")
+    if isinstance(special_tokens, Mapping):
+        return [(n, _integer(i, f"the id of {_shown(n)}", 0)) for n, i in special_tokens.items()]
+    return [(name, None) for name in special_tokens]
+
+
 # What is always the same in Hugging Face's file.
-_BYTE_LEVEL = {
-    "type": "ByteLevel",
-    "add_prefix_space": False,
-    "trim_offsets": False,
-    "use_regex": False,
-}
+_BYTE_LEVEL = {"type": "ByteLevel"} | dict.fromkeys(
+    ["add_prefix_space", "trim_offsets", "use_regex"], False
+)
 _ISOLATED = {"behavior": "Isolated", "invert": False}
 _SPECIAL = {"special": True} | dict.fromkeys(
     ["single_word", "lstrip", "rstrip", "normalized"], False
@@ -1791,12 +1761,12 @@ _SPECIAL = {"special": True} | dict.fromkeys(
 def _huggingface_content(tokenizer: BPETokenizer) -> dict[str, Any]:
     """Return what `to_huggingface` writes, if that format can hold it."""
     spelled = _huggingface_spellings(tokenizer)
-    stages = [tokenizer.pattern] if isinstance(tokenizer.pattern, str) else tokenizer.pattern or ()
-    for pattern in stages:
-        if _portable(pattern) != pattern:
-            raise ValueError(f"split pattern {_shown(pattern)} may mean something else there")
+    pattern, normalization = tokenizer.pattern, tokenizer._normalization
+    stages = [pattern] if isinstance(pattern, str) else pattern or ()
+    for stage in stages:
+        if _portable(stage) != stage:
+            raise ValueError(f"split pattern {_shown(stage)} may mean something else there")
     splits = [{"type": "Split", "pattern": {"Regex": stage}, **_ISOLATED} for stage in stages]
-    normalization = tokenizer._normalization
     special = sorted(tokenizer.special_tokens.items(), key=itemgetter(1))
     return {
         "version": "1.0",
@@ -1824,11 +1794,12 @@ def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
     }
     ids = {spelling: token_id for token_id, spelling in spelled.items()}
     for name, token_id in tokenizer.special_tokens.items():
-        if token_id >= 2**32:
+        if token_id >= _ID_LIMIT:
             raise ValueError(f"the id {_shown(token_id)} of {_shown(name)} is too large there")
         if ids.get(name, token_id) != token_id:
-            message = f"special token {_shown(name)} is spelled like token {ids[name]} there"
-            raise ValueError(message)
+            raise ValueError(
+                f"special token {_shown(name)} is spelled like token {ids[name]} there"
+            )
         if set(name) <= set(alphabet) and not name.isascii():
             raise ValueError(f"special token {_shown(name)} would be decoded as bytes there")
     return spelled
@@ -2048,14 +2019,14 @@ def _parse_tokenizer(data: bytes) -> BPETokenizer:
         raise ValueError("special_tokens is not an object of ids")
     if type(chosen) is not list or not {*map(type, chosen)} <= {str}:
         raise ValueError("chosen_ids is not a list of names")
-    tokenizer = BPETokenizer(pattern)
-    tokenizer._normalization = content["normalization"]
-    tokenizer._whole_tokens = content["whole_tokens"]
-    tokenizer._names_with_own_id = frozenset(chosen)
     vocabulary = _parse_vocabulary(content["byte_ids"], content["merges"])
-    tokenizer._take_tokens(vocabulary, _parse_other_tokens(content["other_tokens"], vocabulary))
-    kept = tokenizer._names_with_own_id
-    tokenizer._add_special_tokens([(n, names[n] if n in kept else None) for n in names])
+    tokens = _parse_other_tokens(content["other_tokens"], vocabulary)
+    flags = content["whole_tokens"], content["normalization"]
+    own_ids = dict(_names_and_ids({name: names[name] for name in chosen if name in names}))
+    tokenizer = BPETokenizer._of_contents(
+        _Contents(pattern, tokens, vocabulary, {}, *flags),
+        [(name, own_ids.get(name)) for name in names],
+    )
     written = _content_of(tokenizer)
     for key in content:
         if json.dumps(content[key]) != json.dumps(written[key]):
@@ -2344,10 +2315,7 @@ def _do_task(job: Any) -> Any:
 
 
 def _checked_workers(workers: int) -> int:
-    workers = _integer(workers, "workers")
-    if workers < 1:
-        raise ValueError(f"workers is {workers}, but must be at least 1")
-    return workers
+    return _integer(workers, "workers", 1)
 
 
 # ---------------------------------------------------------------------------
@@ -2839,30 +2807,12 @@ class ByteTokenizer:
 
         Text that fits is counted exactly. A longer one is divided into stretches, and of
         each a chunk at a random place is tokenized; its tokens per byte stand for the whole
-        stretch. So every part of an uneven document has its share. The end of the text is
-        joined to its beginning and the first stretch begins anywhere in this ring: then all
-        bytes are equally likely to be looked at.
-
-        A cut breaks a token and may disturb the next one, so at both ends of a chunk there
-        are too many tokens. Only its *core* counts, without a margin of one and a half tokens
-        on either side. A token on the edge of the core counts by the share of its bytes that
-        lie inside, which favours neither long tokens nor short ones.
-
-        How long tokens are is a mean over bytes: each byte gives the length of the token that
-        it is in. For one token of 90 bytes and ten of 1 byte that is 81.1, where the mean over
-        tokens is 9.1: what matters are the tokens that fill the text, not the small pieces
-        between them, which may be broken ones. The margin goes by what the chunk itself shows,
-        the size of the next chunk by what the one before showed: as many tokens as there can
-        then be chunks, up to 48; and by chance a quarter more or less, so that a text that
-        repeats itself cannot keep step. The first chunk is long, a 24th of the sample, and so
-        is one after each third of the sample: where a broken token leaves nothing but single
-        bytes, short chunks would never show that there are tokens.
+        stretch. So every part of an uneven document has its share.
 
         The error goes to zero as the sample grows. Tokens of up to a hundredth of the sample
-        are seen whole. Longer ones soon fill a chunk, which is about an eighth of the sample
-        at most: they are taken for shorter ones, and if all the text is like that, the
-        estimate may be several times too high. A part of the text that is smaller than a
-        stretch may be missed, or taken for larger than it is.
+        are seen whole; longer ones are taken for shorter ones, and if all the text is like
+        that, the estimate may be several times too high. A part of the text that is smaller
+        than a stretch may be missed, or taken for larger than it is.
 
         All randomness comes from `rng`. A `sample_size` below 1 is a `ValueError`.
 
@@ -2881,13 +2831,6 @@ class ByteTokenizer:
         in most documents in more: a number above 0 and below 1, or it is a `ValueError`. Of
         text that fits in the sample, all three are the exact count.
 
-        How far the tokens per byte of a chunk are from the mean of its two neighbours shows
-        how much they vary. By that the two are set, as for a normal distribution, and further
-        apart where few chunks decide. Chunks that are all alike are still not taken for
-        certain: half a token of each is in doubt. Where tokens are so long that a chunk has
-        no room for its margins, all that it counted may be broken pieces, and `low` leaves
-        it out.
-
         What no chunk has met cannot be known: a rare part that is unlike all others, or
         tokens longer than any chunk that leave nothing but single bytes when broken.
 
@@ -2896,11 +2839,9 @@ class ByteTokenizer:
         (3987, 3919, 4056)
         """
         text = _bytes(text, "text")
-        sample_size = _integer(sample_size, "sample_size")
+        sample_size = _integer(sample_size, "sample_size", 1)
         _require(rng, random.Random, "rng")
         _require(confidence, float, "confidence")
-        if sample_size < 1:
-            raise ValueError(f"sample_size is {sample_size}, but must be at least 1")
         if not 0 < confidence < 1:
             raise ValueError(f"confidence is {confidence}, but must be above 0 and below 1")
         if len(text) <= sample_size:
@@ -2909,6 +2850,7 @@ class ByteTokenizer:
         chunks = list(self._chunks(text, sample_size, rng))
         estimate = sum(chunk.tokens for chunk in chunks)
         error = _error_bound(chunks, confidence)
+        # Where margins had no room, all that was counted may be pieces of longer tokens.
         unsure = sum(chunk.tokens for chunk in chunks if chunk.is_filled)
         fewest = ceil(len(text) / max(map(len, self.token_alphabet)))
         counts = round(estimate), floor(estimate - error - unsure), ceil(estimate + error)
@@ -2918,8 +2860,14 @@ class ByteTokenizer:
     def _chunks(self, text: bytes, sample_size: int, rng: random.Random) -> Iterator[_Chunk]:
         """Tokenize chunks of `sample_size` bytes in all, each at a random place of its stretch.
 
-        A stretch is as much of the text that is left as its chunk is of the sample that is
-        left. It is fixed before the chunk is seen, so what is in it cannot choose its weight.
+        The end of the text is joined to its beginning and the first stretch begins anywhere in
+        this ring: then all bytes are equally likely to be looked at. A stretch is as much of
+        the text that is left as its chunk is of the sample that is left. It is fixed before the
+        chunk is seen, so what is in it cannot choose its weight.
+
+        The size of a chunk goes by what the one before showed. But the first one, and one after
+        each third of the sample, is long: where a broken token leaves nothing but single bytes,
+        short chunks would never show that there are tokens.
         """
         origin = rng.randrange(len(text))
         position, left = 0, sample_size
@@ -2929,7 +2877,7 @@ class ByteTokenizer:
                 size = max(size, sample_size // _LONG_CHUNK_SHARE)
                 long_chunks -= 1
             size = max(min(size, sample_size // _FEWEST_CHUNKS), 1)
-            size += rng.randint(-(size // 4), size // 4)  # a text in even lines could keep step
+            size += rng.randint(-(size // 4), size // 4)  # text that repeats could keep step
             size = left // max(left // size, 1)  # so that the last chunk is not a crumb
             stretch = (len(text) - position) * size // left
             start = origin + position + rng.randrange(stretch - size + 1)
@@ -2966,7 +2914,16 @@ def _next_size(sample_size: int, token_length: float) -> int:
 
 
 class _Chunk:
-    """What one tokenized chunk, with tokens of these `lengths`, says about its stretch."""
+    """What one tokenized chunk, with tokens of these `lengths`, says about its stretch.
+
+    A cut breaks a token and may disturb the next one, so only the *core* of a chunk counts,
+    without a margin of one and a half tokens on either side. A token on its edge counts by the
+    share of its bytes that lie inside, which favours neither long tokens nor short ones.
+
+    How long tokens are is a mean over bytes: each byte gives the length of the token that it
+    is in. For one token of 90 bytes and ten of 1 byte that is 81.1, where the mean over tokens
+    is 9.1: what matters are the tokens that fill the text, not the small pieces between them.
+    """
 
     def __init__(self, stretch: int, lengths: Sequence[int]) -> None:
         size = sum(lengths)
@@ -2980,10 +2937,10 @@ class _Chunk:
         self.tokens = stretch * self.density
 
     def variance(self, before: _Chunk, after: _Chunk) -> float:
-        """Return the square of the error to expect of `tokens`.
+        """Return the square of the error to expect of `tokens`; the part counted has none.
 
         Of three values that vary alike, one differs from the mean of the others by one and a
-        half times their variance. The part of a stretch that was counted has no error.
+        half times their variance. And where all are alike, half a token is still in doubt.
         """
         difference = self.density - (before.density + after.density) / 2
         variance = difference**2 / 1.5 + (0.5 / self.core) ** 2
@@ -3012,13 +2969,11 @@ def _error_bound(chunks: list[_Chunk], confidence: float) -> float:
 
 
 def _check_alphabet(token_alphabet: Sequence[bytes]) -> None:
-    for number, token in enumerate(token_alphabet):
+    for number, (token, byte) in enumerate(zip_longest(token_alphabet, _BYTES)):
+        if byte is not None and token != byte:
+            raise ValueError(f"token {number} must be {byte!r}, not {_shown(token)}")
         if not token:
             raise ValueError(f"token {number} is empty")
-        if number < 256 and token != bytes([number]):
-            raise ValueError(f"token {number} must be {bytes([number])!r}, not {_shown(token)}")
-    if len(token_alphabet) < 256:
-        raise ValueError(f"token {len(token_alphabet)} is missing: the first 256 are the bytes")
     if len(token_alphabet) > _LARGEST_TOKEN + 1:
         raise ValueError(f"token {_LARGEST_TOKEN + 1} is one too many")
 
@@ -3528,23 +3483,22 @@ def _bytes(data: bytes | bytearray | memoryview, name: str) -> bytes:
     return bytes(data)
 
 
-def _integer(value: int, name: str) -> int:
+def _integer(value: int, name: str, minimum: float = -inf) -> int:
     try:
-        return index(value)
+        number = index(value)  # NumPy's integers are integers too
     except TypeError:
         raise TypeError(f"{name} must be int, not {type(value).__name__}") from None
+    if number < minimum:
+        raise ValueError(f"{name} is {_shown(number)}, but must be at least {minimum}")
+    return number
 
 
 def _integers(values: Iterable[int], name: str) -> list[int]:
-    integers = _list(values, name, "integers")
+    listed = _list(values, name, "integers")
     try:
-        return list(map(index, integers))  # NumPy's integers are integers too
+        return list(map(index, listed))
     except TypeError:
-        for value in integers:
-            if not hasattr(value, "__index__"):
-                kind = type(value).__name__
-                raise TypeError(f"{name} must be integers, but one is {kind}") from None
-        raise
+        return [_integer(value, f"{name}[{number}]") for number, value in enumerate(listed)]
 
 
 def _list(values: Iterable[Any], name: str, content: str) -> list[Any]:
@@ -3573,8 +3527,7 @@ def _check_cycles(halves: dict[int, Pair]) -> None:
     try:
         TopologicalSorter(halves).prepare()
     except CycleError as cycle:
-        first, *others = map(_shown, cycle.args[1])
-        path = " -> ".join([first, *others[:4], *["..."] * (len(others) > 4)])
+        path = _shown(cycle.args[1])
         raise ValueError(f"the rules go round in a circle: {path}") from None
 
 

@@ -65,10 +65,6 @@ class TestTraining:
         for token, data in tokenizer.vocab.items():
             assert data == reference.expand(token, rules(tokenizer))
 
-    @given(some_text, st.integers(256, 275))
-    def test_without_a_pattern_it_learns_what_the_lab_learns(self, text: str, size: int) -> None:
-        assert rules(BPETokenizer(None).train(text, size)) == bpe.train(text, size)
-
     @given(st.lists(special_text), patterns)
     def test_counts_from_elsewhere_give_the_same(
         self, documents: list[str], pattern: Pattern
@@ -90,7 +86,7 @@ class TestTraining:
 
     def test_the_minimum_count_is_the_labs(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(bpe, "MIN_PAIR_COUNT", 3)
-        counts = {"ab": 2, "cd": 3}
+        counts = {"ab": 2, "cd": 3, "ef": 0, "": 5}
         assert BPETokenizer().train_from_counts(counts, 300).merges == {(99, 100): 256}
 
     def test_a_second_call_starts_afresh(self) -> None:
@@ -100,23 +96,14 @@ class TestTraining:
         assert tokenizer.encode("abab low") == [256, 256, 32, 108, 111, 119]
         assert len(tokenizer.vocab) == 257
 
-    def test_progress_is_reported_rule_by_rule(self) -> None:
-        calls: list[tuple[int, int]] = []
-        BPETokenizer(None).train("ababab", 266, progress=lambda *call: calls.append(call))
-        assert calls == [(1, 10), (2, 10)]
-
-    def test_zero_counts_count_nothing(self) -> None:
-        counts = {"ab": 0, "cd": 2, "": 5}
-        assert BPETokenizer().train_from_counts(counts, 300).merges == {(99, 100): 256}
-
     def test_progress_tells_how_far_counting_is_and_then_each_rule(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(bpe, "_BATCH_SIZE", 10)
         calls: list[tuple[int, int]] = []
         documents = ["ab cd"] * 5 + [""]
-        BPETokenizer().train(documents, 258, progress=lambda *call: calls.append(call))
-        assert calls == [(10, 0), (20, 0), (1, 2), (2, 2)]
+        BPETokenizer().train(documents, 260, progress=lambda *call: calls.append(call))
+        assert calls == [(10, 0), (20, 0), (1, 4), (2, 4), (3, 4)]  # all there is to learn
 
     @pytest.mark.parametrize("method", ["train", "extend"])
     def test_a_surrogate_far_into_the_text_is_found_at_its_place(self, method: str) -> None:
@@ -131,9 +118,9 @@ class TestTraining:
             (lambda t: t.train(["a", b"b"], 300), TypeError, "text must be str, not bytes"),
             (lambda t: t.train(Path("a"), 300), TypeError, "strings, not .*Path; .*read_text"),
             (lambda t: t.train(5, 300), TypeError, "text must be str or strings, not int"),
-            (lambda t: t.train("abc", 255), ValueError, "vocab_size is 255, but the byte tokens"),
+            (lambda t: t.train("abc", 255), ValueError, "vocab_size is 255, but must be at"),
             (lambda t: t.train_from_counts({}, -1), ValueError, "vocab_size is -1"),
-            (lambda t: t.extend("abc", 257), ValueError, r"is 257, but there are 3\d\d tokens"),
+            (lambda t: t.extend("abc", 257), ValueError, r"is 257, but must be at least 3\d\d"),
             (lambda t: t.train("abc", 300.0), TypeError, "vocab_size must be int, not float"),
             (lambda t: t.train_from_counts(["a"], 300), TypeError, "counts must be Mapping"),
             (lambda t: t.train_from_counts({b"a": 1}, 300), TypeError, "a pre-token must be str"),
@@ -283,7 +270,7 @@ class TestSpecialTokens:
             ({"x": 256}, ValueError, "'x' cannot have the id 256: it is taken"),
             ({"x": 900}, ValueError, "'x' cannot have the id 900: it is taken"),
             ({"x": 901, "y": 901}, ValueError, "'y' cannot have the id 901: it is taken"),
-            ({"x": -1}, ValueError, "'x' cannot have the id -1"),
+            ({"x": -1}, ValueError, "the id of 'x' is -1, but must be"),
             (["x", ""], ValueError, "cannot be empty"),
             (["x", "x"], ValueError, "'x' is registered already"),
             (["<|end|>"], ValueError, "registered already"),
@@ -345,55 +332,42 @@ class TestSpecialTokens:
 
     def test_what_is_allowed(self) -> None:
         tokenizer = trained(special=["<|end|>"])
-        end = tokenizer.special_tokens["<|end|>"]
         ordinary = tokenizer.encode_ordinary("<|end|>")
-        assert end not in ordinary
-        assert tokenizer.decode(ordinary) == "<|end|>"
-        assert tokenizer.encode("the<|end|>") == [*tokenizer.encode("the"), end]
+        assert tokenizer.special_tokens["<|end|>"] not in ordinary
         assert tokenizer.encode("<|end|>", allowed_special="none") == ordinary
         assert tokenizer.encode("<|end|>", allowed_special=[]) == ordinary
-        assert tokenizer.encode("<|end>", allowed_special="none_raise") == (
-            tokenizer.encode_ordinary("<|end>")
-        )
+        assert tokenizer.encode("<|end", allowed_special="none_raise") == ordinary[:-2]
         with pytest.raises(ValueError, match=r"'<\|end\|>' at position 4"):
             tokenizer.encode("the <|end|>", allowed_special="none_raise")
         assert BPETokenizer().encode("a", allowed_special="none_raise") == [97]
 
     @pytest.mark.parametrize("wrong", ["<|end|>", "ALL", "", 5, None])
     def test_another_word_for_what_is_allowed_is_refused(self, wrong: Any) -> None:
+        tokenizer = trained(special=["<|end|>"])
         with pytest.raises(ValueError, match="allowed_special must be"):
-            trained(special=["<|end|>"]).encode("a", allowed_special=wrong)
-
-    def test_an_unregistered_name_is_refused(self) -> None:
+            tokenizer.encode("a", allowed_special=wrong)
         with pytest.raises(ValueError, match="'x' is not a registered special token"):
-            trained().encode("a", allowed_special=["x"])
+            tokenizer.encode("a", allowed_special=["x"])
 
     @given(special_text, st.sampled_from(["all", "none", "none_raise", ["a<|"], SPECIAL[:2]]))
     def test_it_means_the_same_everywhere(self, text: str, allowed: Any) -> None:
         tokenizer = trained(special=SPECIAL)
-
-        def outcome(call: Callable[[], Any]) -> Any:
-            try:
-                return call()
-            except ValueError as refusal:
-                return str(refusal)
-
-        ids = outcome(lambda: tokenizer.encode(text, allowed))
         calls: list[Callable[[], Any]] = [
             lambda: [*tokenizer.encode_iterable([text], allowed)],
             lambda: [*next(tokenizer.encode_batch([text], allowed_special=allowed))],
+            lambda: tokenizer.count(text, allowed),
+            lambda: tokenizer.tokens(text, allowed),
+            lambda: tokenizer.show(text, False, allowed),
         ]
-        assert all(outcome(call) == ids for call in calls)
-        if isinstance(ids, str):
-            counted: object = ids
-            shown: object = ids
+        try:
+            ids = tokenizer.encode(text, allowed)
+        except ValueError as refusal:
+            for call in calls:
+                with pytest.raises(ValueError, match=re.escape(str(refusal))):
+                    call()
         else:
-            counted = len(ids)
             shown = [tokenizer.vocab[token].decode("utf-8", "backslashreplace") for token in ids]
-        assert outcome(lambda: tokenizer.count(text, allowed)) == counted
-        assert outcome(lambda: tokenizer.tokens(text, allowed)) == shown
-        joined = shown if isinstance(shown, str) else "|".join(tokenizer.tokens(text, allowed))
-        assert outcome(lambda: tokenizer.show(text, False, allowed)) == joined
+            assert [call() for call in calls] == [ids, ids, len(ids), shown, "|".join(shown)]
 
 
 class TestEncoding:
@@ -583,8 +557,8 @@ class TestDecoding:
 
     def test_ids_are_integers(self) -> None:
         wrong: Any
-        for wrong, kind in [(["a"], "str"), ([97, 98.0], "float"), ([None], "NoneType")]:
-            with pytest.raises(TypeError, match=f"ids must be integers, but one is {kind}"):
+        for wrong, kind in [([97, "a"], "str"), ([97, 98.0], "float"), ([97, None], "NoneType")]:
+            with pytest.raises(TypeError, match=rf"ids\[1\] must be int, not {kind}"):
                 BPETokenizer().decode(wrong)
             with pytest.raises(TypeError, match=f"an id must be int, not {kind}"):
                 list(BPETokenizer().decode_iterable(wrong))

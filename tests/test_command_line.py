@@ -468,7 +468,7 @@ class TestErrors:
                 b"",
                 "FOLDER/no: No such file or directory",
             ),
-            (["train", "-o", "t", "--vocab-size=300", "--special="], b"", "a special token cannot"),
+            (["train", "-o", "t", "--vocab-size=300", "--special="], b"", "special token '' c"),
             (["decode", "-t", "t.json"], b"97 x98", "-: b'x98' at byte offset 3 is not a token id"),
             (["decode", "-t", "t.json"], b"97 -1", "-: b'-1' at byte offset 3 is not a token id"),
             (["decode", "-t", "t.json"], b"1" * 50, "-: b'11111111111111111111' at byte offset 0"),

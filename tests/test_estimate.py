@@ -99,19 +99,16 @@ class TestBudget:
             recording.estimate_token_count(text, sample_size, random.Random(sample_size))
             assert recording.read_bytes() <= sample_size
 
-    def test_all_bytes_are_equally_likely_to_be_looked_at(self) -> None:
+    @pytest.mark.parametrize(("sample_size", "seeds"), [(10, 2000), (1, 20_000)])
+    def test_all_bytes_are_equally_likely_to_be_looked_at(
+        self, sample_size: int, seeds: int
+    ) -> None:
         recording = Recording(SINGLE_BYTES)
-        for seed in range(2000):
-            recording.estimate_token_count(bytes(range(50)), 10, random.Random(seed))
+        for seed in range(seeds):
+            recording.estimate_token_count(bytes(range(50)), sample_size, random.Random(seed))
         looks = Counter(b"".join(recording.read))
         assert sum(looks.values()) == 20_000
         assert all(abs(looks[byte] - 400) < 5 * 400**0.5 for byte in range(50))
-
-    def test_every_byte_may_be_looked_at(self) -> None:
-        recording = Recording(SINGLE_BYTES)
-        for seed in range(200):
-            recording.estimate_token_count(bytes(range(10)), 1, random.Random(seed))
-        assert set(b"".join(recording.read)) == set(range(10))
 
 
 class TestRandomness:
@@ -135,7 +132,8 @@ class TestRandomness:
 
 class TestNearness:
     @pytest.mark.parametrize(
-        ("sample_size", "seeds", "tolerance"), [(5000, 30, 0.06), (20_000, 10, 0.03)]
+        ("sample_size", "seeds", "tolerance"),
+        [(5000, 30, 0.06), (20_000, 10, 0.03), (200_000, 2, 0.01)],
     )
     def test_on_log_lines(
         self,
@@ -147,9 +145,6 @@ class TestNearness:
         found = errors(*of_log_lines, sample_size, seeds)
         assert root_mean_square(found) < tolerance
         assert abs(fmean(found)) < 0.02
-
-    def test_on_half_of_many_log_lines(self, of_log_lines: tuple[ByteTokenizer, bytes]) -> None:
-        assert root_mean_square(errors(*of_log_lines, 200_000, 2)) < 0.01
 
     def test_on_code_and_log_lines(self, of_log_lines: tuple[ByteTokenizer, bytes]) -> None:
         tokenizer, lines = of_log_lines
@@ -186,12 +181,8 @@ class TestNearness:
         assert root_mean_square(errors(tokenizer, word * 1000, 20_000, 20)) < 0.05
 
     @pytest.mark.parametrize(("sample_size", "tolerance"), [(1000, 0.20), (20_000, 0.05)])
-    @pytest.mark.parametrize("seed", range(5))
-    def test_on_ordinary_text(self, sample_size: int, tolerance: float, seed: int) -> None:
-        text = prose(100_000)
-        exact = len(PROSE.tokenize(text))
-        estimate = PROSE.estimate_token_count(text, sample_size, random.Random(seed))
-        assert abs(estimate - exact) <= tolerance * exact
+    def test_on_ordinary_text(self, sample_size: int, tolerance: float) -> None:
+        assert max(map(abs, errors(PROSE, prose(100_000), sample_size, 5))) <= tolerance
 
     def test_on_an_uneven_document(self) -> None:
         one = prose(60_000)

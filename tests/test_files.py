@@ -295,7 +295,7 @@ BAD_FILES = [
     ({"special_tokens": {"x": 259}}, f"special_tokens {NOT_WRITTEN}"),
     ({"special_tokens": {"x": 259, "y": 258}}, f"special_tokens {NOT_WRITTEN}"),
     ({"special_tokens": {"x": 257}, "chosen_ids": ["x"]}, "'x' cannot have the id 257: it is ta"),
-    ({"special_tokens": {"x": -1}, "chosen_ids": ["x"]}, "'x' cannot have the id -1"),
+    ({"special_tokens": {"x": -1}, "chosen_ids": ["x"]}, "the id of 'x' is -1, but must be"),
     (
         {"special_tokens": {"x": 400, "y": 400}, "chosen_ids": ["x", "y"]},
         "'y' cannot have the id 400: it is taken",
@@ -571,6 +571,9 @@ class TestExports:
             tokenizer.mergeable_ranks()
         write(tmp_path / "t.json", other_tokens={"xyz": 400}, special_tokens={})
         with pytest.raises(ValueError, match="no merge makes token 400, but tiktoken might"):
+            BPETokenizer().load(tmp_path / "t.json").mergeable_ranks()
+        write(tmp_path / "t.json", whole_tokens=True, other_tokens={"xy": 400}, special_tokens={})
+        with pytest.raises(ValueError, match="token 400 is not merged when its id says so"):
             BPETokenizer().load(tmp_path / "t.json").mergeable_ranks()
         write(tmp_path / "t.json", normalization="NFC")
         with pytest.raises(ValueError, match="tiktoken does not normalize text to NFC"):

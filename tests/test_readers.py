@@ -779,3 +779,5 @@ def test_special_tokens_beside_gpt2s_files(special: Any, tmp_path: Any) -> None:
     assert tokenizer.encode("<|end|>a<|new|>") == [3000, 97, new]
     with pytest.raises(ValueError, match=r"'<\|end\|>' has the id 3000"):
         BPETokenizer.from_gpt2(*paths, special_tokens={"<|end|>": 3001})
+    with pytest.raises(TypeError, match="not one string"):
+        BPETokenizer.from_gpt2(*paths, special_tokens="<|end|>")
