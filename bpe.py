@@ -1413,8 +1413,8 @@ class BPETokenizer:
         ...     BPETokenizer().load(folder + "/low.json").merges == tokenizer.merges
         True
         """
-        with _naming(path):
-            loaded = _read_own(_parse_json(_read_file(path)))
+        with _reading(path) as data:
+            loaded = _read_own(_parse_json(data))
         return self._become(loaded)
 
     @classmethod
@@ -1432,8 +1432,7 @@ class BPETokenizer:
         ...     BPETokenizer.from_file(folder + "/low.tiktoken").merges == tokenizer.merges
         True
         """
-        with _naming(path):
-            data = _read_file(path)
+        with _reading(path) as data:
             if not data.lstrip().startswith((b"{", b"[")):
                 ranks = _read_tiktoken(data)
                 return cls._of_ranks(ranks, _likely_pattern(ranks), ())
@@ -1461,8 +1460,8 @@ class BPETokenizer:
         """
         if isinstance(source, Mapping):
             return cls._of_ranks(_checked_ranks(source), pattern, special_tokens)
-        with _naming(source):
-            ranks = _read_tiktoken(_read_file(source))
+        with _reading(source) as data:
+            ranks = _read_tiktoken(data)
         return cls._of_ranks(ranks, pattern, special_tokens)
 
     @classmethod
@@ -1481,8 +1480,8 @@ class BPETokenizer:
         ...     BPETokenizer.from_huggingface(folder + "/tokenizer.json").encode("low<|end|>")
         [257, 258]
         """
-        with _naming(path):
-            return cls._of_contents(_read_huggingface(_parse_json(_read_file(path))))
+        with _reading(path) as data:
+            return cls._of_contents(_read_huggingface(_parse_json(data)))
 
     @classmethod
     def from_gpt2(
@@ -1507,8 +1506,8 @@ class BPETokenizer:
         [256, 119, 257]
         """
         names = list(special_tokens)
-        with _naming(vocab_path), _naming(merges_path):
-            contents = _read_gpt2(_read_file(vocab_path), _read_file(merges_path), names)
+        with _reading(vocab_path) as vocab, _reading(merges_path) as merges:
+            contents = _read_gpt2(vocab, merges, names)
             tokenizer = cls._of_contents(contents._replace(pattern=_checked_pattern(pattern)))
         listed = contents.special_tokens
         if isinstance(special_tokens, Mapping):
@@ -1799,11 +1798,8 @@ def _huggingface_content(tokenizer: BPETokenizer) -> dict[str, Any]:
 
 
 def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
-    alphabet = _byte_spelling()
-    spelled = {
-        token_id: "".join(alphabet[byte] for byte in data)
-        for token_id, data in tokenizer._ordinary.items()
-    }
+    alphabet = set(_byte_spelling())
+    spelled = {token_id: _spelled(data) for token_id, data in tokenizer._ordinary.items()}
     ids = {spelling: token_id for token_id, spelling in spelled.items()}
     for name, token_id in tokenizer.special_tokens.items():
         if token_id >= 2**32:
@@ -1811,7 +1807,7 @@ def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
         if ids.get(name, token_id) != token_id:
             message = f"special token {_shown(name)} is spelled like token {ids[name]} there"
             raise ValueError(message)
-        if set(name) <= set(alphabet) and not name.isascii():
+        if set(name) <= alphabet and not name.isascii():
             raise ValueError(f"special token {_shown(name)} would be decoded as bytes there")
     return spelled
 
@@ -1987,23 +1983,19 @@ _MOST_BYTES = 256 * 2**20  # of all tokens of a file together
 
 def _content_of(tokenizer: BPETokenizer) -> dict[str, Any]:
     """Return what `save` writes: ordinary values under the keys of the latest version."""
-    vocabulary, spelling = tokenizer._vocabulary, _byte_spelling()
-    byte_ids = vocabulary.ids[:256]
-    _check_number(len(tokenizer._ordinary), _MOST_TOKENS)
-    others = tokenizer._ordinary.keys() - set(vocabulary.ids)
-    own_ids = tokenizer._names_with_own_id
+    tokens, ids = tokenizer._ordinary, tokenizer._vocabulary.ids
+    _check_number(len(tokens), _MOST_TOKENS)
+    others = sorted(tokens.keys() - set(ids))
+    chosen = tokenizer._names_with_own_id
     return {
         "version": 2,
         "pattern": tokenizer.pattern,
         "normalization": tokenizer._normalization,
         "whole_tokens": tokenizer._whole_tokens,
         "special_tokens": tokenizer.special_tokens,
-        "chosen_ids": [name for name in tokenizer.special_tokens if name in own_ids],
-        "byte_ids": None if byte_ids == list(range(256)) else byte_ids,
-        "other_tokens": {
-            "".join(spelling[byte] for byte in tokenizer._ordinary[token_id]): token_id
-            for token_id in sorted(others)
-        },
+        "chosen_ids": [name for name in tokenizer.special_tokens if name in chosen],
+        "byte_ids": None if ids[:256] == [*range(256)] else ids[:256],
+        "other_tokens": {_spelled(tokens[token_id]): token_id for token_id in others},
         "merges": [[*pair, token_id] for pair, token_id in tokenizer.merges.items()],
     }
 
@@ -2026,7 +2018,7 @@ def _read_own(value: object) -> BPETokenizer:
     byte_ids = range(256) if content["byte_ids"] is None else content["byte_ids"]
     ids = dict(zip(_byte_spelling(), byte_ids, strict=False)) | content["other_tokens"]
     _check_number(len(ids) + len(content["merges"]), _MOST_TOKENS)
-    _check_ids(ids)
+    _check_ids(ids, _byte_spelling())
     tokens = {data: ids[spelling] for spelling, data in _unspelled(ids).items()}
     vocabulary = _parse_rules(content["merges"], [tokens[byte] for byte in _BYTES])
     tokens |= zip(vocabulary.bytes, vocabulary.ids, strict=True)
@@ -2055,17 +2047,17 @@ def _content_in(value: object) -> dict[str, Any]:
 
     A file of version 1 has the 256 bytes at their own numbers and the rules without their ids.
     """
-    content = _fields(value, {}, "the file")
-    version = content.get("version")
-    if type(version) is not int or version not in (1, 2):
+    content = _fields(value, {"version": int}, "the file")
+    version = content["version"]
+    if version not in (1, 2):
         raise ValueError(f"version {_shown(version)} is not supported")
     keys = [key for key in _OWN_FILE if version == 2 or key not in _NOT_IN_VERSION_1]
     if [*content] != keys:
         raise ValueError(f"its keys are not {', '.join(keys)}")
-    content = _NOT_IN_VERSION_1 | content | {"version": 2}
-    rules = _fields(content, _OWN_FILE, "the file")["merges"]
+    content = _fields(_NOT_IN_VERSION_1 | content | {"version": 2}, _OWN_FILE, "the file")
     if version == 1:
-        content["merges"] = [[*rule, 256 + number] for number, rule in enumerate(rules)]
+        rules = enumerate(content["merges"], start=256)
+        content["merges"] = [[*rule, token_id] for token_id, rule in rules]
     return content
 
 
@@ -2092,7 +2084,6 @@ def _parse_rules(rules: list[list[Any]], byte_ids: list[int]) -> _Vocabulary:
 # ---------------------------------------------------------------------------
 # Reading and writing any file
 # ---------------------------------------------------------------------------
-
 
 _LARGEST_FILE = 1 << 26  # bytes; no vocabulary known fills more than half of it
 _MOST_VALUES = 1 << 22  # in a file of JSON, so that they fit into memory whatever they are
@@ -2145,19 +2136,15 @@ def _replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             temporary.unlink()
 
 
-def _read_file(path: str | os.PathLike[str]) -> bytes:
-    with Path(path).open("rb") as file:
-        data = file.read(_LARGEST_FILE + 1)
-    if len(data) > _LARGEST_FILE:
-        raise ValueError(f"it has more than {_LARGEST_FILE} bytes")
-    return data
-
-
 @contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let a fault found in a file name that file."""
+def _reading(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """Read a file; let a fault found in its bytes name it."""
     try:
-        yield
+        with Path(path).open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+        if len(data) > _LARGEST_FILE:
+            raise ValueError(f"it has more than {_LARGEST_FILE} bytes")
+        yield data
     except ValueError as fault:
         raise ValueError(f"{os.fspath(path)}: not a tokenizer: {fault}") from fault
 
@@ -2210,8 +2197,8 @@ def _check_number(tokens: int, most: int = _LARGEST_TOKEN + 1) -> None:
         raise ValueError(f"{tokens} tokens are too many: there may be {most}")
 
 
-def _check_ids(ids: Mapping[Key, object], limit: int = _ID_LIMIT) -> None:
-    """Raise unless each token, as bytes or as spelled, has an id of its own."""
+def _check_ids(ids: Mapping[Key, object], byte_tokens: list[Key], limit: int = _ID_LIMIT) -> None:
+    """Raise unless each token has an id of its own, and the 256 bytes are among them."""
     _check_number(len(ids))
     owners: dict[int, Key] = {}
     for token, value in ids.items():
@@ -2221,6 +2208,9 @@ def _check_ids(ids: Mapping[Key, object], limit: int = _ID_LIMIT) -> None:
         if owners.setdefault(token_id, token) is not token:
             both = f"{_shown(owners[token_id])} and {_shown(token)}"
             raise ValueError(f"{both} both have the id {token_id}")
+    for byte, token in zip(_BYTES, byte_tokens, strict=True):
+        if token not in ids:
+            raise ValueError(f"the byte {byte!r} is not a token")
 
 
 def _checked_id(token_id: object, owner: str | bytes, limit: float = _ID_LIMIT) -> int:
@@ -2240,15 +2230,15 @@ def _unspelled(spellings: Iterable[str], special_tokens: Collection[str] = ()) -
         elif spelling not in special_tokens:
             why = f"as {unknown[0]!r} does not, and is no special token"
             raise ValueError(f"{_shown(spelling)} spells no bytes, {why}")
-    _check_bytes(token_bytes.values())
     return token_bytes
 
 
-def _check_bytes(tokens: Iterable[bytes]) -> None:
-    if missing := set(_BYTES).difference(tokens):
-        raise ValueError(f"the byte {min(missing)!r} is not a token")
+def _spelled(token: bytes) -> str:
+    """Return a token as `tokenizer.json` spells it: a character for each byte."""
+    return token.decode("latin-1").translate(_byte_spelling())
 
 
+@cache
 def _byte_spelling() -> list[str]:
     """Return the characters by which GPT-2's and Hugging Face's files spell the 256 bytes.
 
@@ -2386,20 +2376,17 @@ class _Contents(NamedTuple):
     normalization: str | None  # "NFC" or none, of the text between special tokens
 
 
-def _likely_pattern(tokens: Iterable[bytes]) -> str:
+def _likely_pattern(tokens: Collection[bytes]) -> str:
     """Return GPT-4's split pattern, or GPT-4o's or GPT-2's if that one cuts fewer tokens.
 
-    No training learns a token that its split pattern cuts, so the tokens show the pattern;
-    some 4,000 of them are enough. One with every digit on its own needs no telling: where
-    no token has two digits, GPT-4's pattern leads to the same ids.
+    No training learns a token that its split pattern cuts, so some 4,000 tokens show it. (Where
+    none has two digits, GPT-4's gives the same ids as that with every digit on its own.)
     """
-    tokens = list(tokens)
-    chosen = tokens[:: max(len(tokens) // 4096, 1)]
+    chosen = list(tokens)[:: max(len(tokens) // 4096, 1)]
     words = [token.decode("utf-8", "ignore") for token in chosen]
 
     def tokens_cut(pattern: str) -> int:
-        split = _Splitter(pattern).split
-        return sum(len(list(filter(None, split(word)))) > 1 for word in words)
+        return sum(len(pieces) > 1 for pieces in map(BPETokenizer(pattern).pretokenize, words))
 
     return min([GPT4_SPLIT_PATTERN, GPT4O_SPLIT_PATTERN, GPT2_SPLIT_PATTERN], key=tokens_cut)
 
@@ -2430,8 +2417,7 @@ def _checked_ranks(ranks: Mapping[bytes, int]) -> dict[bytes, int]:
         if not isinstance(token, bytes) or not isinstance(rank, int):
             raise TypeError(f"ranks must map bytes to int, not {_shown(token)} to {_shown(rank)}")
     ranks = {token: int(rank) for token, rank in ranks.items()}
-    _check_ids(ranks, _ID_LIMIT - 1)  # tiktoken keeps the last number for itself
-    _check_bytes(ranks)
+    _check_ids(ranks, _BYTES, _ID_LIMIT - 1)  # tiktoken keeps the last number for itself
     return ranks
 
 
@@ -2489,11 +2475,13 @@ def _read_huggingface(value: object) -> _Contents:
     content = _fields(value, _HUGGINGFACE["the file"], "the file")
     model = _fields(content.get("model"), _HUGGINGFACE["model"], "model")
     ids, whole_tokens = model["vocab"], bool(model.get("ignore_merges"))
-    _check_ids(ids)
+    _check_ids(ids, _byte_spelling())
     pattern = _stages(content)
     normalization = "NFC" if _steps(content, "normalizer") else None
     _steps(content, "decoder")
-    special_tokens = _added_tokens(content.get("added_tokens") or [], ids, normalization)
+    entries = content.get("added_tokens") or []
+    special_tokens = _added_tokens(entries, ids)
+    _check_passes(entries, normalization)
     tokens, vocabulary = _tokens_and_merges(ids, model["merges"], special_tokens)
     return _Contents(pattern, tokens, vocabulary, special_tokens, whole_tokens, normalization)
 
@@ -2555,40 +2543,38 @@ def _portable(pattern: str) -> str:
     return _PORTABLE.sub(translated, pattern)
 
 
-def _added_tokens(
-    entries: list[Any], ids: Mapping[str, int], normalization: str | None
-) -> dict[str, int]:
+def _added_tokens(entries: list[Any], ids: Mapping[str, int]) -> dict[str, int]:
     """Return the added tokens, special or not: text is cut at them before anything else."""
-    spellings = {token: spelling for spelling, token in ids.items()}
+    spellings = {token_id: spelling for spelling, token_id in ids.items()}
+    byte_spelling = set(_byte_spelling())
     added: dict[str, int] = {}
-    passes: dict[bool, list[str]] = {False: [], True: []}
     for number, entry in enumerate(entries):
         fields = _fields(entry, _HUGGINGFACE["added token"], f"added token {number}")
-        name, normalized = fields["content"], bool(fields.get("normalized"))
-        where, token = f"added token {number}, {_shown(name)}", _checked_id(fields.get("id"), name)
+        name = fields["content"]
+        token_id = _checked_id(fields.get("id"), name)
+        where = f"added token {number}, {_shown(name)}"
         if not name or name in added:
             raise ValueError(f"{where}: it has no name of its own")
-        if ids.get(name, token) != token or spellings.setdefault(token, name) != name:
-            raise ValueError(f"{where}: the vocab says otherwise of the id {token}")
-        if not name.isascii() and set(name) <= set(_byte_spelling()):
+        if ids.get(name, token_id) != token_id or spellings.setdefault(token_id, name) != name:
+            raise ValueError(f"{where}: the vocab says otherwise of the id {token_id}")
+        if not name.isascii() and set(name) <= byte_spelling:
             raise ValueError(f"{where}: it would be decoded as bytes")
-        if normalized and normalization:
-            raise ValueError(f"{where}: normalized is not supported with NFC")
-        added[name] = token
-        passes[normalized].append(name)
-    if passes[False] and passes[True]:
-        _check_passes(passes[False], passes[True])
+        added[name] = token_id
     return added
 
 
-def _check_passes(first: list[str], second: list[str]) -> None:
-    """Raise if all names, looked for at once, may not be those found in two passes.
+def _check_passes(entries: list[dict[str, Any]], normalization: str | None) -> None:
+    """Raise if all added tokens, looked for at once, may not be those found in two passes.
 
-    Hugging Face's library first looks for the names that are not `normalized`, then for the
-    others in what is left. One of these is lost there, and not here, if it holds one of
-    the first, or if one of the first begins within it and goes on.
+    Hugging Face's library first looks for those that are not `normalized`, then for the others
+    in what is left, after normalization. One of these is lost there, and not here, if it
+    holds one of the first, or if one of the first begins within it and goes on.
     """
-    if sum(len(name) ** 3 for name in first + second) > 1 << 30:
+    first = [entry["content"] for entry in entries if not entry.get("normalized")]
+    second = [entry["content"] for entry in entries if entry.get("normalized")]
+    if second and normalization:
+        raise ValueError(f"added token {_shown(second[0])}: normalized, which NFC may change")
+    if first and second and sum(len(name) ** 3 for name in first + second) > 1 << 30:
         raise ValueError("the added tokens are too long to be compared with one another")
     names = set(first)
     beginnings = {name[:stop] for name in first for stop in range(1, len(name) + 1)}
