@@ -90,11 +90,10 @@ class TestSaveAndLoad:
         for changed in (loaded, tokenizer):
             changed.register_special_tokens(["next", "and"])
         assert state(loaded) == state(tokenizer)
-
-    def test_which_ids_were_chosen_is_kept(self, tmp_path: Path) -> None:
-        trained().save(tmp_path / "t.json")
-        loaded = BPETokenizer().load(tmp_path / "t.json").train(TEXT, 260)
-        assert loaded.special_tokens == {"<|end|>": 260, "<|끝|>": 261, "<|pad|>": 5000}
+        for changed in (loaded, tokenizer):
+            with suppress(ValueError):  # an id that was chosen is needed
+                changed.train("abcabcabc", 258)
+        assert state(loaded) == state(tokenizer)
 
     def test_the_file_is_readable_line_by_line(self, tmp_path: Path) -> None:
         tokenizer = BPETokenizer(None, ["<|끝|>"]).train("ababab", 258)
@@ -140,12 +139,6 @@ class TestSaveAndLoad:
             assert state(loaded) == state(tokenizer)
             for sample in (text, "".join(tokens), "aabbabxy"):
                 assert loaded.encode(sample) == tokenizer.encode(sample)
-
-    def test_a_rule_of_the_byte_0(self, tmp_path: Path) -> None:
-        tokenizer = BPETokenizer(None).train("\0\0\0\0a\0a", 259)
-        assert next(iter(tokenizer.merges)) == (0, 0)
-        tokenizer.save(tmp_path / "t.json")
-        assert state(BPETokenizer().load(tmp_path / "t.json")) == state(tokenizer)
 
     def test_saving_replaces_as_a_whole(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -389,7 +382,7 @@ class TestDistrust:
                 "special_tokens": {"<|end|>": 257},
             },
             {"other_tokens": {"xy": 258, "Ġz": 900}, "special_tokens": {"<|end|>": 901}},
-            {"merges": [[0, 97, 256], [97, 0, 300]], "special_tokens": {"<|end|>": 301}},
+            {"merges": [[0, 0, 256], [97, 0, 300]], "special_tokens": {"<|end|>": 301}},
         ],
     )
     def test_a_good_file_is_what_is_written_again(self, tmp_path: Path, changes: Content) -> None:
