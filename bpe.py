@@ -1960,7 +1960,7 @@ def _join_tokens(vocab: Mapping[int, bytes], ids: Sequence[int]) -> bytes:
 # Our own file
 # ---------------------------------------------------------------------------
 
-_OWN_FILE: dict[str, object] = {  # its keys in their order, and what may stand under each
+_OWN_FILE: dict[str, object] = {  # its keys in their order, and the shapes of their values
     "version": int,
     "pattern": (None, str, [str]),
     "normalization": (None, "NFC"),
@@ -2009,10 +2009,10 @@ def _text_of(content: dict[str, Any]) -> str:
 
 
 def _read_own(value: object) -> BPETokenizer:
-    """Return the tokenizer that a file describes, if this is what `save` writes for it.
+    """Return the tokenizer that a file describes, if for it `save` would write just this.
 
-    So only what would break the making is checked before. Where bytes or ids stand twice, one
-    of the two tokens is lost, which shows in the end.
+    So only what cannot be made is refused before. Where two tokens have the same bytes or the
+    same id, one of them is lost, which shows in the end.
     """
     content = _content_in(value)
     byte_ids = range(256) if content["byte_ids"] is None else content["byte_ids"]
@@ -2020,7 +2020,7 @@ def _read_own(value: object) -> BPETokenizer:
     _check_number(len(ids) + len(content["merges"]), _MOST_TOKENS)
     _check_ids(ids, _byte_spelling())
     tokens = {data: ids[spelling] for spelling, data in _unspelled(ids).items()}
-    vocabulary = _parse_rules(content["merges"], [tokens[byte] for byte in _BYTES])
+    vocabulary = _vocabulary_of_rules(content["merges"], [tokens[byte] for byte in _BYTES])
     tokens |= zip(vocabulary.bytes, vocabulary.ids, strict=True)
     whole_tokens, normalization = content["whole_tokens"], content["normalization"]
     tokenizer = BPETokenizer._of_contents(
@@ -2045,7 +2045,7 @@ def _restored(kind: type[BPETokenizer], data: bytes) -> BPETokenizer:
 def _content_in(value: object) -> dict[str, Any]:
     """Return the values under the keys of the latest version, each of its shape.
 
-    A file of version 1 has the 256 bytes at their own numbers and the rules without their ids.
+    In version 1 the ids of bytes are their values, and rules stand without the ids they make.
     """
     content = _fields(value, {"version": int}, "the file")
     version = content["version"]
@@ -2061,14 +2061,15 @@ def _content_in(value: object) -> dict[str, Any]:
     return content
 
 
-def _parse_rules(rules: list[list[Any]], byte_ids: list[int]) -> _Vocabulary:
+def _vocabulary_of_rules(rules: list[list[Any]], byte_ids: list[int]) -> _Vocabulary:
     vocabulary = _Vocabulary(byte_ids)
     tokens = {token_id: token for token, token_id in enumerate(byte_ids)}
     size = 256
     for number, rule in enumerate(rules):
         if list(map(type, rule)) != [int, int, int]:
             raise ValueError(f"rule {number} is not a pair of ids and a new id: {_shown(rule)}")
-        first, second, token_id = tokens.get(rule[0], -1), tokens.get(rule[1], -1), rule[2]
+        *pair, token_id = rule
+        first, second = (tokens.get(half, -1) for half in pair)
         is_new = token_id >= 0 and token_id not in tokens
         if min(first, second) < 0 or not is_new or not vocabulary.may_touch(first, second):
             raise ValueError(
@@ -2168,7 +2169,7 @@ def _without_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _fields(value: object, shapes: Mapping[str, object], where: str) -> dict[str, Any]:
-    """Return an object of JSON if what its keys hold fits; null stands for a missing key too."""
+    """Return an object of JSON if its values have these shapes; null is a missing key too."""
     if not isinstance(value, dict):
         raise ValueError(f"{where} is not an object: {_shown(value)}")
     for key, shape in shapes.items():
@@ -2178,9 +2179,10 @@ def _fields(value: object, shapes: Mapping[str, object], where: str) -> dict[str
 
 
 def _fits(value: Any, shape: object) -> bool:
-    """Return whether a value of JSON has a shape: a type, a value, or a tuple of such shapes.
+    """Return whether a value of JSON has a shape: a type, that very value, or one of several.
 
-    `[str]` is a list of strings, `{"Regex": str}` an object of this key alone.
+    `[str]` is a list of strings, `{"Regex": str}` an object with this key alone, and a tuple
+    holds the shapes that are possible.
     """
     if isinstance(shape, tuple):
         return any(_fits(value, each) for each in shape)
@@ -2421,7 +2423,7 @@ def _checked_ranks(ranks: Mapping[bytes, int]) -> dict[bytes, int]:
     return ranks
 
 
-# What keys may hold; any other value would change ids.
+# The shapes of values; any other one would change ids.
 _HUGGINGFACE: dict[str, dict[str, object]] = {
     "the file": {"truncation": None, "padding": None, "added_tokens": (None, list)},
     "model": {
@@ -2588,7 +2590,7 @@ def _check_passes(entries: list[dict[str, Any]], normalization: str | None) -> N
 def _tokens_and_merges(
     ids: Mapping[str, int], merges: Iterable[object], special_tokens: Collection[str]
 ) -> tuple[dict[bytes, int], _Vocabulary]:
-    """Return the ordinary tokens and their rules; a special token may be one too."""
+    """Return the ordinary tokens and their rules; a special one is among them if merges need it."""
     token_bytes = _unspelled(ids, special_tokens)
     pairs = _checked_pairs(merges, token_bytes)
     needed = {*chain.from_iterable(pairs), *map(b"".join, pairs), *_BYTES}
