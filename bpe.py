@@ -1437,7 +1437,7 @@ class BPETokenizer:
                 ranks = _read_tiktoken(data)
                 return cls._of_ranks(ranks, _likely_pattern(ranks), ())
             content = _parse_json(data)
-            if isinstance(content, dict) and "model" in content:
+            if "model" in content:
                 return cls._of_contents(_read_huggingface(content))
             return cls()._become(_read_own(content))
 

@@ -509,6 +509,8 @@ class TestHuggingFacesFile:
     def test_names_too_long_to_compare(self) -> None:
         tokens = [added("a" * 5000, 5), added("b" * 5000, 6, normalized=True)]
         refused(lambda: read(added_tokens=tokens), fault="too long to be compared")
+        tokens = [added("a" * 5000, 5), added("b" * 5000, 6)]  # found in one pass
+        assert len(read(added_tokens=tokens)["special_tokens"]) == 2
 
 
 class TestPatternsOfHuggingFace:
@@ -579,7 +581,7 @@ class TestWhoseFileItIs:
         path.write_text(" \n" + json.dumps(huggingface(), indent=indent))
         assert BPETokenizer.from_file(path).encode("low<|end|>") == [1020, 3000]
 
-    @pytest.mark.parametrize("content", [vocab(), {}, [1], {"model": None}])
+    @pytest.mark.parametrize("content", [vocab(), {}, [1], ["model"], {"model": None}])
     def test_no_kind(self, tmp_path: Path, content: object) -> None:
         (tmp_path / "file").write_text(json.dumps(content))
         refused(BPETokenizer.from_file, tmp_path / "file", fault="file: not a tokenizer: ")
@@ -778,7 +780,9 @@ def test_a_special_token_may_have_the_id_0() -> None:
     assert tokenizer.encode("<|start|>a") == [0, 98]
 
 
-@pytest.mark.parametrize("special", [["<|end|>", "<|new|>"], {"<|end|>": 3000, "<|new|>": 5000}])
+@pytest.mark.parametrize(
+    "special", [["<|end|>", "<|new|>", "<|end|>"], {"<|end|>": 3000, "<|new|>": 5000}]
+)
 def test_special_tokens_beside_gpt2s_files(special: Any, tmp_path: Path) -> None:
     ids = {spelling: byte for byte, spelling in enumerate(bpe._byte_spelling())}
     (tmp_path / "vocab.json").write_text(json.dumps(ids | {"<|end|>": 3000}), encoding="utf-8")
