@@ -1058,10 +1058,9 @@ class BPETokenizer:
     `pattern` cuts text into pre-tokens, and no token crosses their borders; of several,
     each cuts the pieces of the one before; `None` cuts nothing. One that is accepted never
     takes a time exponential in the length of a text, from a file too; others are refused by
-    name. What is a letter, the interpreter's Unicode says (`unicodedata.unidata_version`):
-    characters that it or another library does not know yet may be cut otherwise there.
-    `special_tokens` goes to `register_special_tokens`. An untrained tokenizer knows the 256
-    byte tokens, so it can encode and decode anything. To read a file, of whatever kind, call
+    name. What is a letter, the interpreter's Unicode says. `special_tokens` goes to
+    `register_special_tokens`. An untrained tokenizer knows the 256 byte tokens, so it can
+    encode and decode anything. To read a file, of whatever kind, call
     `BPETokenizer.from_file(path)`.
 
     Attributes, to be read: `pattern`; `merges`, a dict from pair of ids to new id in rank
@@ -1416,8 +1415,8 @@ class BPETokenizer:
         ...     BPETokenizer().load(folder + "/low.json").merges == tokenizer.merges
         True
         """
-        with _naming(path):
-            loaded = _parse_tokenizer(_read_file(path))
+        with _reading(path) as data:
+            loaded = _read_own(_parse_json(data))
         return self._become(loaded)
 
     @classmethod
@@ -1435,15 +1434,14 @@ class BPETokenizer:
         ...     BPETokenizer.from_file(folder + "/low.tiktoken").merges == tokenizer.merges
         True
         """
-        with _naming(path):
-            data = _read_file(path)
-            kind = _recognise(data)
-            if kind == "own":
-                return cls()._become(_parse_tokenizer(data))
-            if kind == "huggingface":
-                return cls._of_contents(_read_huggingface(data))
-            ranks = _read_tiktoken(data)
-            return cls.from_tiktoken(ranks, _likely_pattern(ranks))
+        with _reading(path) as data:
+            if not data.lstrip().startswith((b"{", b"[")):
+                ranks = _read_tiktoken(data)
+                return cls.from_tiktoken(ranks, _likely_pattern(ranks))
+            content = _parse_json(data)
+            if "model" in content:
+                return cls._of_contents(_read_huggingface(content))
+            return cls()._become(_read_own(content))
 
     @classmethod
     def from_tiktoken(
@@ -1455,17 +1453,20 @@ class BPETokenizer:
         """Return the tokenizer of tiktoken's ranks: a `.tiktoken` file, or `{bytes: rank}`.
 
         It gives the ids of `tiktoken.Encoding` with the same arguments, also where a
-        pre-token is a token that no merge reaches.
+        pre-token is a token that no merge reaches. On characters that one of the two does not
+        know yet (see `unicodedata.unidata_version`) they may be split in different ways.
 
         >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257}
         >>> BPETokenizer.from_tiktoken(ranks).encode("low slow")
         [257, 32, 115, 257]
         """
-        if not isinstance(source, Mapping):
-            with _naming(source):
-                source = _read_tiktoken(_read_file(source))
-        ranks, pattern = _checked_ranks(source), _checked_pattern(pattern)
-        contents = _Contents(pattern, ranks, _vocabulary_of_ranks(ranks), {}, True, None)
+        if isinstance(source, Mapping):
+            ranks = _checked_ranks(source)
+        else:
+            with _reading(source) as data:
+                ranks = _read_tiktoken(data)
+        vocabulary = _vocabulary_of_ranks(ranks)
+        contents = _Contents(_checked_pattern(pattern), ranks, vocabulary, {}, True, None)
         return cls._of_contents(contents, _names_and_ids(special_tokens))
 
     @classmethod
@@ -1473,8 +1474,9 @@ class BPETokenizer:
         """Return the tokenizer of a `tokenizer.json` that holds a byte-level BPE model.
 
         It gives the ids of `tokenizers.Tokenizer.encode(text, add_special_tokens=False)`: the
-        post-processor is left out, as it adds tokens only when asked to. What changes ids and
-        is not supported is a `ValueError` that names it.
+        post-processor is left out, as it adds tokens only when asked to. On characters that
+        one of the two does not know yet (see `unicodedata.unidata_version`) they may be split
+        in different ways. What changes ids and is not supported is a `ValueError` that names it.
 
         >>> import tempfile
         >>> tokenizer = BPETokenizer(special_tokens=["<|end|>"]).train("low low", 258)
@@ -1483,8 +1485,8 @@ class BPETokenizer:
         ...     BPETokenizer.from_huggingface(folder + "/tokenizer.json").encode("low<|end|>")
         [257, 258]
         """
-        with _naming(path):
-            return cls._of_contents(_read_huggingface(_read_file(path)))
+        with _reading(path) as data:
+            return cls._of_contents(_read_huggingface(_parse_json(data)))
 
     @classmethod
     def from_gpt2(
@@ -1510,8 +1512,8 @@ class BPETokenizer:
         """
         given = _names_and_ids(special_tokens)
         names = [name for name, _ in given]
-        with _naming(vocab_path), _naming(merges_path):
-            contents = _read_gpt2(_read_file(vocab_path), _read_file(merges_path), names)
+        with _reading(vocab_path) as vocab, _reading(merges_path) as merges:
+            contents = _read_gpt2(vocab, merges, names)
         listed = contents.special_tokens
         for name, chosen in given:
             if chosen not in (None, listed.get(name, chosen)):
@@ -1522,9 +1524,11 @@ class BPETokenizer:
     def to_huggingface(self, path: str | os.PathLike[str]) -> None:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` loads (0.20 or newer).
 
-        It gives the same ids and the same text back, special tokens included. What that format
-        cannot hold is a `ValueError`: a split pattern that means something else there, a
-        special token that is spelled like another token or like bytes, an id of 2**32.
+        It gives the same ids and the same text back, special tokens included; but on
+        characters that one of the two does not know yet (see `unicodedata.unidata_version`)
+        text may be split in different ways. What that format cannot hold is a `ValueError`:
+        a split pattern that means something else there, a special token that is spelled like
+        another token or like bytes, an id of 2**32.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1787,11 +1791,8 @@ def _huggingface_content(tokenizer: BPETokenizer) -> dict[str, Any]:
 
 
 def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
-    alphabet = _byte_spelling()
-    spelled = {
-        token_id: "".join(alphabet[byte] for byte in data)
-        for token_id, data in tokenizer._ordinary.items()
-    }
+    alphabet = set(_byte_spelling())
+    spelled = {token_id: _spelled(data) for token_id, data in tokenizer._ordinary.items()}
     ids = {spelling: token_id for token_id, spelling in spelled.items()}
     for name, token_id in tokenizer.special_tokens.items():
         if token_id >= _ID_LIMIT:
@@ -1800,7 +1801,7 @@ def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
             raise ValueError(
                 f"special token {_shown(name)} is spelled like token {ids[name]} there"
             )
-        if set(name) <= set(alphabet) and not name.isascii():
+        if set(name) <= alphabet and not name.isascii():
             raise ValueError(f"special token {_shown(name)} would be decoded as bytes there")
     return spelled
 
@@ -1953,45 +1954,42 @@ def _join_tokens(vocab: Mapping[int, bytes], ids: Sequence[int]) -> bytes:
 # Our own file
 # ---------------------------------------------------------------------------
 
-_FILE_KEYS = {  # of each version, in their order
-    1: ["version", "pattern", "special_tokens", "chosen_ids", "merges"],
-    2: [
-        "version",
-        "pattern",
-        "normalization",
-        "whole_tokens",
-        "special_tokens",
-        "chosen_ids",
-        "byte_ids",
-        "other_tokens",
-        "merges",
-    ],
+_OWN_FILE: dict[str, object] = {  # its keys in their order, and the shapes of their values
+    "version": int,
+    "pattern": (None, str, [str]),
+    "normalization": (None, "NFC"),
+    "whole_tokens": bool,
+    "special_tokens": dict,
+    "chosen_ids": [str],
+    "byte_ids": (None, list),
+    "other_tokens": dict,
+    "merges": [list],
 }
-_LARGEST_FILE = 1 << 26  # bytes
-_MOST_TOKENS = 1 << 19  # in a file; they take some 500 bytes of memory each
+_NOT_IN_VERSION_1: dict[str, Any] = {  # and what stands for them
+    "normalization": None,
+    "whole_tokens": False,
+    "byte_ids": None,
+    "other_tokens": {},
+}
+_MOST_TOKENS = 1 << 19  # in our own file; they take some 500 bytes of memory each
 _MOST_BYTES = 256 * 2**20  # of all tokens of a file together
 
 
 def _content_of(tokenizer: BPETokenizer) -> dict[str, Any]:
     """Return what `save` writes: ordinary values under the keys of the latest version."""
-    vocabulary, spelling = tokenizer._vocabulary, _byte_spelling()
-    byte_ids = vocabulary.ids[:256]
-    if len(tokenizer._ordinary) > _MOST_TOKENS:
-        raise ValueError(f"a file has {_MOST_TOKENS} tokens at most, special ones aside")
-    others = tokenizer._ordinary.keys() - set(vocabulary.ids)
-    own_ids = tokenizer._names_with_own_id
+    tokens, ids = tokenizer._ordinary, tokenizer._vocabulary.ids
+    _check_number(len(tokens), _MOST_TOKENS)
+    others = sorted(tokens.keys() - set(ids))
+    chosen = tokenizer._names_with_own_id
     return {
         "version": 2,
         "pattern": tokenizer.pattern,
         "normalization": tokenizer._normalization,
         "whole_tokens": tokenizer._whole_tokens,
         "special_tokens": tokenizer.special_tokens,
-        "chosen_ids": [name for name in tokenizer.special_tokens if name in own_ids],
-        "byte_ids": None if byte_ids == list(range(256)) else byte_ids,
-        "other_tokens": {
-            "".join(spelling[byte] for byte in tokenizer._ordinary[token_id]): token_id
-            for token_id in sorted(others)
-        },
+        "chosen_ids": [name for name in tokenizer.special_tokens if name in chosen],
+        "byte_ids": None if ids[:256] == [*range(256)] else ids[:256],
+        "other_tokens": {_spelled(tokens[token_id]): token_id for token_id in others},
         "merges": [[*pair, token_id] for pair, token_id in tokenizer.merges.items()],
     }
 
@@ -2004,28 +2002,25 @@ def _text_of(content: dict[str, Any]) -> str:
     return "\n".join(["{", *lines, ' "merges": [', rules, " ]", "}", ""])
 
 
-def _parse_tokenizer(data: bytes) -> BPETokenizer:
-    """Return the tokenizer that a file describes; take only what `save` can write."""
-    _check_values(data)
-    content = _parse_content(data.decode("utf-8"))
-    pattern, names, chosen = (content[key] for key in ("pattern", "special_tokens", "chosen_ids"))
-    if type(pattern) is list and {*map(type, pattern)} <= {str}:
-        pattern = tuple(pattern)
-    if type(pattern) not in (str, tuple, type(None)):
-        raise ValueError("pattern is neither a string, nor a list of strings, nor null")
-    if content["normalization"] not in (None, "NFC") or type(content["whole_tokens"]) is not bool:
-        raise ValueError("normalization or whole_tokens is not one of its values")
-    if type(names) is not dict or not {*map(type, names.values())} <= {int}:
-        raise ValueError("special_tokens is not an object of ids")
-    if type(chosen) is not list or not {*map(type, chosen)} <= {str}:
-        raise ValueError("chosen_ids is not a list of names")
-    vocabulary = _parse_vocabulary(content["byte_ids"], content["merges"])
-    tokens = _parse_other_tokens(content["other_tokens"], vocabulary)
-    flags = content["whole_tokens"], content["normalization"]
-    own_ids = dict(_names_and_ids({name: names[name] for name in chosen if name in names}))
+def _read_own(value: object) -> BPETokenizer:
+    """Return the tokenizer that a file describes, if for it `save` would write just this.
+
+    So only what cannot be made is refused before. Where two tokens have the same bytes or the
+    same id, one of them is lost, which shows in the end.
+    """
+    content = _content_in(value)
+    byte_ids = range(256) if content["byte_ids"] is None else content["byte_ids"]
+    ids = dict(zip(_byte_spelling(), byte_ids, strict=False)) | content["other_tokens"]
+    _check_number(len(ids) + len(content["merges"]), _MOST_TOKENS)
+    _check_ids(ids, _byte_spelling())
+    tokens = {data: ids[spelling] for spelling, data in _unspelled(ids).items()}
+    vocabulary = _vocabulary_of_rules(content["merges"], [tokens[byte] for byte in _BYTES])
+    tokens |= zip(vocabulary.bytes, vocabulary.ids, strict=True)
+    whole_tokens, normalization = content["whole_tokens"], content["normalization"]
+    names, chosen = content["special_tokens"], set(content["chosen_ids"])
     tokenizer = BPETokenizer._of_contents(
-        _Contents(pattern, tokens, vocabulary, {}, *flags),
-        [(name, own_ids.get(name)) for name in names],
+        _Contents(content["pattern"], tokens, vocabulary, {}, whole_tokens, normalization),
+        [(n, _checked_id(i, n, inf) if n in chosen else None) for n, i in names.items()],
     )
     written = _content_of(tokenizer)
     for key in content:
@@ -2035,118 +2030,57 @@ def _parse_tokenizer(data: bytes) -> BPETokenizer:
 
 
 def _restored(kind: type[BPETokenizer], data: bytes) -> BPETokenizer:
-    return object.__new__(kind)._become(_parse_tokenizer(data))
+    return object.__new__(kind)._become(_read_own(_parse_json(data)))
 
 
-def _parse_content(text: str) -> dict[str, Any]:
-    """Return the values under the keys of the latest version; read no further than the first fault.
+def _content_in(value: object) -> dict[str, Any]:
+    """Return the values under the keys of the latest version, each of its shape.
 
-    A file of version 1 has the 256 bytes at their own numbers and the rules without their ids.
+    In version 1 the ids of bytes are their values, and rules stand without the ids they make.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=_without_repeated_keys)
-    content: dict[str, Any] = {}
-    keys, position = ["version"], 0
-    while len(content) < len(keys):
-        key = keys[len(content)]
-        start = re.compile(rf'\s*{"," if content else "{"}\s*"{key}"\s*:\s*').match(text, position)
-        if start is None:
-            raise ValueError(f"the key {key!r} does not stand at character {position}")
-        content[key], position = decoder.raw_decode(text, start.end())
-        if key == "version":
-            if type(content[key]) is not int or content[key] not in _FILE_KEYS:
-                raise ValueError(f"version {_shown(content[key])} is not {max(_FILE_KEYS)}")
-            keys = _FILE_KEYS[content[key]]
-    if text[position:].split() != ["}"]:
-        raise ValueError(f"the file does not end at character {position}")
-    if content["version"] == 1:
-        rules = content["merges"]
-        if type(rules) is list:
-            rules = [[*r, 256 + n] if type(r) is list else r for n, r in enumerate(rules)]
-        content |= {"version": 2, "merges": rules, "normalization": None, "whole_tokens": False}
-        content |= {"byte_ids": None, "other_tokens": {}}
+    content = _fields(value, {"version": int}, "the file")
+    version = content["version"]
+    if version not in (1, 2):
+        raise ValueError(f"version {_shown(version)} is not supported")
+    keys = [key for key in _OWN_FILE if version == 2 or key not in _NOT_IN_VERSION_1]
+    if [*content] != keys:
+        raise ValueError(f"its keys are not {', '.join(keys)}")
+    content = _fields(_NOT_IN_VERSION_1 | content | {"version": 2}, _OWN_FILE, "the file")
+    if version == 1:
+        rules = enumerate(content["merges"], start=256)
+        content["merges"] = [[*rule, token_id] for token_id, rule in rules]
     return content
 
 
-def _parse_vocabulary(byte_ids: object, merges: object) -> _Vocabulary:
-    if type(merges) is not list:
-        raise ValueError("merges is not a list")
-    vocabulary = _Vocabulary(range(256) if byte_ids is None else _checked_byte_ids(byte_ids))
-    tokens = {token_id: token for token, token_id in enumerate(vocabulary.ids)}
+def _vocabulary_of_rules(rules: list[list[Any]], byte_ids: list[int]) -> _Vocabulary:
+    vocabulary = _Vocabulary(byte_ids)
+    tokens = {token_id: token for token, token_id in enumerate(byte_ids)}
     size = 256
-    for number, rule in enumerate(merges):
-        if type(rule) is not list or list(map(type, rule)) != [int, int, int]:
+    for number, rule in enumerate(rules):
+        if list(map(type, rule)) != [int, int, int]:
             raise ValueError(f"rule {number} is not a pair of ids and a new id: {_shown(rule)}")
-        for token_id in rule[:2]:
-            if token_id not in tokens:
-                message = f"rule {number} uses token {_shown(token_id)}, which is not defined yet"
-                raise ValueError(message)
-        first, second = tokens[rule[0]], tokens[rule[1]]
-        if rule[2] in tokens or rule[2] < 0:
-            raise ValueError(f"rule {number} cannot make token {_shown(rule[2])}")
-        if first << 21 | second in vocabulary.joined:
-            raise ValueError(f"rule {number} repeats the pair {rule[:2]}")
-        if not vocabulary.may_touch(first, second):
-            raise ValueError(f"rule {number} never applies: earlier ones leave no such pair")
+        *pair, token_id = rule
+        first, second = (tokens.get(half, -1) for half in pair)
+        is_new = token_id >= 0 and token_id not in tokens
+        if min(first, second) < 0 or not is_new or not vocabulary.may_touch(first, second):
+            raise ValueError(
+                f"rule {number} makes no new token of two that may be neighbours: {_shown(rule)}"
+            )
         size += len(vocabulary.bytes[first]) + len(vocabulary.bytes[second])
         if size > _MOST_BYTES:
             raise ValueError(f"with rule {number} the tokens exceed {_MOST_BYTES} bytes")
-        if len(tokens) == _MOST_TOKENS:
-            raise ValueError(
-                f"rule {number} is one too many: a file has {_MOST_TOKENS} tokens at most"
-            )
-        tokens[rule[2]] = vocabulary.add(first, second, rule[2])
+        tokens[token_id] = vocabulary.add(first, second, token_id)
     return vocabulary
-
-
-def _checked_byte_ids(byte_ids: object) -> list[int]:
-    if type(byte_ids) is not list or {*map(type, byte_ids)} != {int} or min(byte_ids) < 0:
-        raise ValueError("byte_ids is neither a list of ids nor null")
-    if len(byte_ids) != 256 or len({*byte_ids}) != 256:
-        raise ValueError("byte_ids is not 256 different ids")
-    return byte_ids
-
-
-def _parse_other_tokens(tokens: object, vocabulary: _Vocabulary) -> dict[bytes, int]:
-    """Return the tokens that no merge makes, and for whole tokens those of `vocabulary` too."""
-    if type(tokens) is not dict or not {*map(type, tokens.values())} <= {int}:
-        raise ValueError("other_tokens is not an object of ids")
-    if len(vocabulary.ids) + len(tokens) > _MOST_TOKENS:
-        raise ValueError(f"other_tokens: a file has {_MOST_TOKENS} tokens at most")
-    byte_of = {character: byte for byte, character in enumerate(_byte_spelling())}
-    ids = dict(zip(vocabulary.bytes, vocabulary.ids, strict=True))
-    taken = set(vocabulary.ids)
-    for spelling, token_id in tokens.items():
-        if not spelling or not set(spelling) <= byte_of.keys():
-            raise ValueError(f"other_tokens: {_shown(spelling)} spells no bytes")
-        data = bytes(byte_of[character] for character in spelling)
-        if data in ids or token_id in taken or token_id < 0:
-            raise ValueError(f"other_tokens: {_shown(spelling)} or its id is there already")
-        ids[data] = token_id
-        taken.add(token_id)
-    return ids
-
-
-def _without_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(items)
-    if len(content) < len(items):
-        repeated = next(key for key, times in Counter(key for key, _ in items).items() if times > 1)
-        raise ValueError(f"the key {_shown(repeated)} stands twice in one object")
-    return content
-
-
-def _byte_spelling() -> list[str]:
-    """Return the characters by which GPT-2's and Hugging Face's files spell the 256 bytes.
-
-    Visible Latin-1 characters stand for themselves, the other bytes for those from U+0100.
-    """
-    visible = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = count(0x100)
-    return [chr(byte if byte in visible else next(others)) for byte in range(256)]
 
 
 # ---------------------------------------------------------------------------
 # Reading and writing any file
 # ---------------------------------------------------------------------------
+
+_LARGEST_FILE = 1 << 26  # bytes; no vocabulary known fills more than half of it
+_MOST_VALUES = 1 << 22  # in a file of JSON, so that they fit into memory whatever they are
+_ID_LIMIT = 1 << 32  # ids in the files of others are below it
+_BYTES = [bytes([byte]) for byte in range(256)]
 
 
 def write_atomically(path: str | os.PathLike[str], content: str) -> None:
@@ -2194,23 +2128,118 @@ def _replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             temporary.unlink()
 
 
-def _read_file(path: str | os.PathLike[str]) -> bytes:
-    with Path(path).open("rb") as file:
-        data = file.read(_LARGEST_FILE + 1)
-    if len(data) > _LARGEST_FILE:
-        raise ValueError(f"it has more than {_LARGEST_FILE} bytes")
-    return data
-
-
 @contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let a fault found in a file name that file."""
+def _reading(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """Read a file; let a fault found in its bytes name it."""
     try:
-        yield
-    except RecursionError:
-        raise ValueError(f"{os.fspath(path)}: not a tokenizer: nested too deeply") from None
+        with Path(path).open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+        if len(data) > _LARGEST_FILE:
+            raise ValueError(f"it has more than {_LARGEST_FILE} bytes")
+        yield data
     except ValueError as fault:
         raise ValueError(f"{os.fspath(path)}: not a tokenizer: {fault}") from fault
+
+
+def _parse_json(data: bytes) -> Any:
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise ValueError(f"it holds more than {_MOST_VALUES} values")
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeated_keys)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _without_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for key, value in items:
+        if key in content:
+            raise ValueError(f"the key {_shown(key)} stands twice in one object")
+        content[key] = value
+    return content
+
+
+def _fields(value: object, shapes: Mapping[str, object], where: str) -> dict[str, Any]:
+    """Return an object of JSON if its values have these shapes; null is a missing key too."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{where} is not an object: {_shown(value)}")
+    for key, shape in shapes.items():
+        if not _fits(value.get(key), shape):
+            raise ValueError(f"{where}: {key} {_shown(value.get(key))} is not supported")
+    return value
+
+
+def _fits(value: Any, shape: object) -> bool:
+    """Return whether a value of JSON has a shape: a type, that very value, or one of several.
+
+    `[str]` is a list of strings, `{"Regex": str}` an object with this key alone, and a tuple
+    holds the shapes that are possible.
+    """
+    if isinstance(shape, tuple):
+        return any(_fits(value, each) for each in shape)
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(_fits(each, shape[0]) for each in value)
+    if isinstance(shape, dict):
+        same_keys = isinstance(value, dict) and value.keys() == shape.keys()
+        return same_keys and all(_fits(value[key], shape[key]) for key in shape)
+    return type(value) is shape if isinstance(shape, type) else value == shape
+
+
+def _check_number(tokens: int, most: int = _LARGEST_TOKEN + 1) -> None:
+    if tokens > most:
+        raise ValueError(f"{tokens} tokens are too many: there may be {most}")
+
+
+def _check_ids(ids: Mapping[Key, object], byte_tokens: list[Key], limit: int = _ID_LIMIT) -> None:
+    """Raise unless each token has an id of its own, and the 256 bytes are among them."""
+    _check_number(len(ids))
+    owners: dict[int, Key] = {}
+    for token, value in ids.items():
+        if not token:
+            raise ValueError("a token is empty")
+        token_id = _checked_id(value, token, limit)
+        if owners.setdefault(token_id, token) is not token:
+            both = f"{_shown(owners[token_id])} and {_shown(token)}"
+            raise ValueError(f"{both} both have the id {token_id}")
+    for byte, token in zip(_BYTES, byte_tokens, strict=True):
+        if token not in ids:
+            raise ValueError(f"the byte {byte!r} is not a token")
+
+
+def _checked_id(token_id: object, owner: str | bytes, limit: float = _ID_LIMIT) -> int:
+    if type(token_id) is not int or not 0 <= token_id < limit:
+        raise ValueError(f"the id of {_shown(owner)} cannot be {_shown(token_id)}")
+    return token_id
+
+
+def _unspelled(spellings: Iterable[str], special_tokens: Collection[str] = ()) -> dict[str, bytes]:
+    """Return the bytes that each spelling stands for; a special token may be free of it."""
+    byte_of = {character: byte for byte, character in enumerate(_byte_spelling())}
+    token_bytes: dict[str, bytes] = {}
+    for spelling in spellings:
+        unknown = [character for character in spelling if character not in byte_of]
+        if not unknown:
+            token_bytes[spelling] = bytes(map(byte_of.__getitem__, spelling))
+        elif spelling not in special_tokens:
+            why = f"as {unknown[0]!r} does not, and is no special token"
+            raise ValueError(f"{_shown(spelling)} spells no bytes, {why}")
+    return token_bytes
+
+
+def _spelled(token: bytes) -> str:
+    """Return a token as `tokenizer.json` spells it: a character for each byte."""
+    return token.decode("latin-1").translate(_byte_spelling())
+
+
+@cache
+def _byte_spelling() -> list[str]:
+    """Return the characters by which GPT-2's and Hugging Face's files spell the 256 bytes.
+
+    Visible Latin-1 characters stand for themselves, the other bytes for those from U+0100.
+    """
+    visible = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = count(0x100)
+    return [chr(byte if byte in visible else next(others)) for byte in range(256)]
 
 
 # ---------------------------------------------------------------------------
@@ -2325,11 +2354,6 @@ def _checked_workers(workers: int) -> int:
 # or would change ids and is not supported, is a `ValueError` that names it.
 # ---------------------------------------------------------------------------
 
-_LARGEST_FILE = 1 << 26  # bytes; no vocabulary known fills more than half of it
-_MOST_VALUES = 1 << 22  # in a file of JSON, so that they fit into memory whatever they are
-_ID_LIMIT = 1 << 32  # ids in the files of others are below it
-_BYTES = [bytes([byte]) for byte in range(256)]
-
 
 class _Contents(NamedTuple):
     """What a vocabulary's file says, whoever wrote it."""
@@ -2342,38 +2366,24 @@ class _Contents(NamedTuple):
     normalization: str | None  # "NFC" or none, of the text between special tokens
 
 
-def _recognise(data: bytes) -> str:
-    """Return whose file this is: "tiktoken", "huggingface", or "own" (any other JSON).
-
-    Our own files have no key "model" with an object, and inside a string of JSON a
-    backslash would stand before the quotation marks.
-    """
-    if not data.lstrip().startswith((b"{", b"[")):
-        return "tiktoken"
-    return "huggingface" if re.search(rb'"model"\s*:\s*\{', data) else "own"
-
-
-def _likely_pattern(tokens: Iterable[bytes]) -> str:
+def _likely_pattern(tokens: Collection[bytes]) -> str:
     """Return GPT-4's split pattern, or GPT-4o's or GPT-2's if that one cuts fewer tokens.
 
-    No training learns a token that its split pattern cuts, so the tokens show the pattern;
-    some 4,000 of them are enough. One with every digit on its own needs no telling: where
-    no token has two digits, GPT-4's pattern leads to the same ids.
+    No training learns a token that its split pattern cuts, so some 4,000 tokens show it. (Where
+    none has two digits, GPT-4's gives the same ids as that with every digit on its own.)
     """
-    tokens = list(tokens)
-    chosen = tokens[:: max(len(tokens) // 4096, 1)]
-    words = list(filter(None, (token.decode("utf-8", "ignore") for token in chosen)))
+    chosen = list(tokens)[:: max(len(tokens) // 4096, 1)]
+    words = [token.decode("utf-8", "ignore") for token in chosen]
 
     def tokens_cut(pattern: str) -> int:
-        split = _Splitter(pattern).split
-        return sum(len(list(filter(None, split(word)))) > 1 for word in words)
+        return sum(len(pieces) > 1 for pieces in map(BPETokenizer(pattern).pretokenize, words))
 
     return min([GPT4_SPLIT_PATTERN, GPT4O_SPLIT_PATTERN, GPT2_SPLIT_PATTERN], key=tokens_cut)
 
 
 def _read_tiktoken(data: bytes) -> dict[bytes, int]:
     """Return the ranks in tiktoken's file: base64 of a token's bytes, a space, its rank."""
-    _check_sizes(data, data.count(b"\n"))
+    _check_number(data.count(b"\n"))
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(io.BytesIO(data), start=1):
         fields = line.split()
@@ -2393,111 +2403,92 @@ def _read_tiktoken(data: bytes) -> dict[bytes, int]:
 
 def _checked_ranks(ranks: Mapping[bytes, int]) -> dict[bytes, int]:
     """Return a copy of `ranks`, from a file or a caller, if ranks of tokens is what they are."""
-    _check_sizes(b"", len(ranks))
-    tokens: dict[int, bytes] = {}
     for token, rank in ranks.items():
         if not isinstance(token, bytes) or not isinstance(rank, int):
             raise TypeError(f"ranks must map bytes to int, not {_shown(token)} to {_shown(rank)}")
-        if not token:
-            raise ValueError("a token is empty")
-        if not 0 <= rank < _ID_LIMIT - 1:  # tiktoken keeps the last number for itself
-            raise ValueError(f"the rank of {_shown(token)} cannot be {_shown(rank)}")
-        if tokens.setdefault(rank, token) is not token:
-            raise ValueError(f"{_shown(tokens[rank])} and {_shown(token)} both have rank {rank}")
-    _check_bytes(ranks)
-    return dict(ranks)
+    ranks = {token: int(rank) for token, rank in ranks.items()}
+    _check_ids(ranks, _BYTES, _ID_LIMIT - 1)  # tiktoken keeps the last number for itself
+    return ranks
 
 
-def _read_gpt2(vocab: bytes, merges: bytes, names: Collection[str] = ()) -> _Contents:
+# The shapes of values; any other one would change ids.
+_HUGGINGFACE: dict[str, dict[str, object]] = {
+    "the file": {"truncation": None, "padding": None, "added_tokens": (None, list)},
+    "model": {
+        "type": (None, "BPE"),
+        "dropout": (None, 0),
+        "continuing_subword_prefix": (None, ""),
+        "end_of_word_suffix": (None, ""),
+        "byte_fallback": (None, False),
+        "ignore_merges": (None, False, True),
+        "vocab": dict,
+        "merges": list,
+    },
+    "added token": {
+        "content": str,
+        "normalized": (None, False, True),
+        **dict.fromkeys(["single_word", "lstrip", "rstrip"], (None, False)),
+    },
+    "normalizer": {"type": "NFC"},
+    "decoder": {"type": "ByteLevel"},
+    "pre_tokenizer": {"type": ("Split", "Digits", "ByteLevel")},
+    "Split": {
+        "pattern": ({"Regex": str}, {"String": str}),
+        "behavior": ("Isolated", "Removed"),
+        "invert": (None, False, True),
+    },
+    "Digits": {"individual_digits": (False, True)},
+    "ByteLevel": {"add_prefix_space": (None, False), "use_regex": (None, False, True)},
+}
+
+
+def _read_gpt2(vocab: bytes, merges: bytes, names: Iterable[str] = ()) -> _Contents:
     """Return what `vocab.json` and `merges.txt` say; what of `names` they hold is special."""
-    _check_sizes(merges, merges.count(b"\n"))
-    ids = _checked_ids(_parse_json(vocab))
-    special_tokens = {name: ids[name] for name in names if name in ids}
-    lines = (
-        (f"line {number} of the merges", line.rstrip(b"\r\n").decode("utf-8"))
-        for number, line in enumerate(io.BytesIO(merges), start=1)
-        if number > 1 or not line.startswith(b"#version")
-    )
-    tokens, rules = _tokens_and_merges(ids, lines, special_tokens)
-    return _Contents(GPT2_SPLIT_PATTERN, tokens, rules, special_tokens, False, None)
+    _check_number(merges.count(b"\n"))
+    ids = _fields(_parse_json(vocab), {}, "vocab")
+    listed = io.StringIO(re.sub(rb"\A#version.*\n?", b"", merges).decode("utf-8"))
+    special = [name for name in dict.fromkeys(names) if name in ids]
+    content = {
+        "added_tokens": [{"content": name, "id": ids[name]} for name in special],
+        "pre_tokenizer": {"type": "ByteLevel"},
+        "model": {"vocab": ids, "merges": [line.rstrip("\r\n") for line in listed]},
+    }
+    return _read_huggingface(content)
 
 
-def _read_huggingface(data: bytes) -> _Contents:
+def _read_huggingface(value: object) -> _Contents:
     """Return what a `tokenizer.json` says; it must be byte-level BPE as supported here.
 
     The post-processor is left out: it adds tokens only when asked to. An added token that is
     not in the model's vocab has the id it is given, whatever number the library gives it.
     """
-    content = _supported(_parse_json(data), "the file", "the file")
-    model = _supported(content.get("model"), "model", "model")
-    ids = _checked_ids(model.get("vocab"))
+    content = _fields(value, _HUGGINGFACE["the file"], "the file")
+    model = _fields(content.get("model"), _HUGGINGFACE["model"], "model")
+    ids, whole_tokens = model["vocab"], bool(model.get("ignore_merges"))
+    _check_ids(ids, _byte_spelling())
     pattern = _stages(content)
-    normalization = "NFC" if _steps(content, "normalizer", ["NFC"]) else None
-    _steps(content, "decoder", ["ByteLevel"])
-    special_tokens = _added_tokens(content.get("added_tokens"), ids, normalization)
-    merges = _typed(model.get("merges"), list, "merges")
-    entries = ((f"merge {number}", merge) for number, merge in enumerate(merges))
-    tokens, rules = _tokens_and_merges(ids, entries, special_tokens)
-    return _Contents(
-        pattern, tokens, rules, special_tokens, bool(model.get("ignore_merges")), normalization
-    )
+    normalization = "NFC" if _steps(content, "normalizer") else None
+    _steps(content, "decoder")
+    entries = content.get("added_tokens") or []
+    special_tokens = _added_tokens(entries, ids)
+    _check_passes(entries, normalization)
+    tokens, vocabulary = _tokens_and_merges(ids, model["merges"], special_tokens)
+    return _Contents(pattern, tokens, vocabulary, special_tokens, whole_tokens, normalization)
 
 
-# What keys may hold; any other value would change ids. Null stands for a missing key too.
-_SUPPORTED: dict[str, dict[str, list[object]]] = {
-    "the file": {"truncation": [None], "padding": [None]},
-    "model": {
-        "type": [None, "BPE"],
-        "dropout": [None, 0],
-        "continuing_subword_prefix": [None, ""],
-        "end_of_word_suffix": [None, ""],
-        "byte_fallback": [None, False],
-        "ignore_merges": [None, False, True],
-    },
-    "added token": {
-        "single_word": [None, False],
-        "lstrip": [None, False],
-        "rstrip": [None, False],
-        "normalized": [None, False, True],
-    },
-    "ByteLevel": {"add_prefix_space": [None, False], "use_regex": [None, False, True]},
-    "Digits": {"individual_digits": [False, True]},
-    "Split": {"behavior": ["Isolated", "Removed"], "invert": [None, False, True]},
-}
-
-_JSON_TYPES: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
-
-
-def _supported(value: object, what: str, where: str) -> dict[str, Any]:
-    """Return `value` if it is an object and its keys hold what is supported for `what`."""
-    fields: dict[str, Any] = _typed(value, dict, where)
-    for key, accepted in _SUPPORTED[what].items():
-        if fields.get(key) not in accepted:
-            raise ValueError(f"{where}: {key} {_shown(fields.get(key))} is not supported")
-    return fields
-
-
-def _typed(value: object, kind: type, what: str) -> Any:
-    if type(value) is not kind:
-        raise ValueError(f"{what} is not {_JSON_TYPES[kind]}: {_shown(value)}")
-    return value
-
-
-def _steps(content: dict[str, Any], key: str, supported: list[str]) -> list[dict[str, Any]]:
+def _steps(content: dict[str, Any], key: str) -> list[dict[str, Any]]:
     """Return what stands under `key`: nothing, one step, or a sequence of them."""
     value = content.get(key)
     steps = [] if value is None else [value]
-    if type(value) is dict and value.get("type") == "Sequence":
-        steps = _typed(value.get(key.replace("_", "") + "s"), list, key)
-    for step in steps:
-        if _typed(step, dict, key).get("type") not in supported:
-            raise ValueError(f"{key} {_shown(step.get('type'))} is not supported here")
-    return steps
+    if isinstance(value, dict) and value.get("type") == "Sequence":
+        plural = key.replace("_", "") + "s"
+        steps = _fields(value, {plural: list}, key)[plural]
+    return [_fields(step, _HUGGINGFACE[key], key) for step in steps]
 
 
 def _stages(content: dict[str, Any]) -> str | tuple[str, ...] | None:
     """Return the split patterns of the pre-tokenizer, one for each stage that cuts."""
-    steps = _steps(content, "pre_tokenizer", ["Split", "Digits", "ByteLevel"])
+    steps = _steps(content, "pre_tokenizer")
     if [step["type"] == "ByteLevel" for step in steps] != [*[False] * (len(steps) - 1), True]:
         raise ValueError("pre_tokenizer must have one ByteLevel, at its end")
     patterns = [pattern for pattern in map(_stage, steps) if pattern is not None]
@@ -2505,17 +2496,14 @@ def _stages(content: dict[str, Any]) -> str | tuple[str, ...] | None:
 
 
 def _stage(step: dict[str, Any]) -> str | None:
-    _supported(step, step["type"], step["type"])
-    if step["type"] == "ByteLevel":
+    kind = step["type"]
+    _fields(step, _HUGGINGFACE[kind], kind)
+    if kind == "ByteLevel":
         return GPT2_SPLIT_PATTERN if step.get("use_regex") in (None, True) else None
-    if step["type"] == "Digits":  # what counts as a digit there is just \p{N}
+    if kind == "Digits":  # what counts as a digit there is just \p{N}
         return r"\p{N}" if step["individual_digits"] else r"\p{N}+"
-    given = _typed(step.get("pattern"), dict, "the pattern of Split")
-    if given.keys() not in ({"Regex"}, {"String"}):
-        raise ValueError(f"the pattern of Split is neither Regex nor String: {_shown(given)}")
-    ((kind, text),) = given.items()
-    _typed(text, str, "the pattern of Split")
-    pattern = re.escape(text) if kind == "String" else _portable(text)
+    ((form, text),) = step["pattern"].items()
+    pattern = re.escape(text) if form == "String" else _portable(text)
     # Removed and inverted: what the pattern does not match is dropped.
     if step["behavior"] == "Removed" and not (step.get("invert") and pattern in _KNOWN_PATTERNS):
         raise ValueError(f"Split with the behavior Removed may lose text: {_shown(pattern)}")
@@ -2545,40 +2533,38 @@ def _portable(pattern: str) -> str:
     return _PORTABLE.sub(translated, pattern)
 
 
-def _added_tokens(
-    entries: object, ids: Mapping[str, int], normalization: str | None
-) -> dict[str, int]:
+def _added_tokens(entries: list[Any], ids: Mapping[str, int]) -> dict[str, int]:
     """Return the added tokens, special or not: text is cut at them before anything else."""
-    spellings = {token: spelling for spelling, token in ids.items()}
+    spellings = {token_id: spelling for spelling, token_id in ids.items()}
+    byte_spelling = set(_byte_spelling())
     added: dict[str, int] = {}
-    passes: dict[bool, list[str]] = {False: [], True: []}
-    listed = _typed([] if entries is None else entries, list, "added_tokens")
-    for number, entry in enumerate(listed):
-        where = f"added token {number}"
-        fields = _supported(entry, "added token", where)
-        name = _typed(fields.get("content"), str, where)
-        token = _checked_id(fields.get("id"), where)
+    for number, entry in enumerate(entries):
+        fields = _fields(entry, _HUGGINGFACE["added token"], f"added token {number}")
+        name = fields["content"]
+        token_id = _checked_id(fields.get("id"), name)
+        where = f"added token {number}, {_shown(name)}"
         if not name or name in added:
-            raise ValueError(f"{where} has no name of its own: {_shown(name)}")
-        if ids.get(name, token) != token or spellings.setdefault(token, name) != name:
-            raise ValueError(f"{where}, {_shown(name)}: the vocab says otherwise of the id {token}")
-        if fields.get("normalized") and normalization:
-            raise ValueError(f"{where}, {_shown(name)}: normalized is not supported with NFC")
-        added[name] = token
-        passes[bool(fields.get("normalized"))].append(name)
-    if passes[False] and passes[True]:
-        _check_passes(passes[False], passes[True])
+            raise ValueError(f"{where}: it has no name of its own")
+        if ids.get(name, token_id) != token_id or spellings.setdefault(token_id, name) != name:
+            raise ValueError(f"{where}: the vocab says otherwise of the id {token_id}")
+        if not name.isascii() and set(name) <= byte_spelling:
+            raise ValueError(f"{where}: it would be decoded as bytes")
+        added[name] = token_id
     return added
 
 
-def _check_passes(first: list[str], second: list[str]) -> None:
-    """Raise if all names, looked for at once, may not be those found in two passes.
+def _check_passes(entries: list[dict[str, Any]], normalization: str | None) -> None:
+    """Raise if all added tokens, looked for at once, may not be those found in two passes.
 
-    Hugging Face's library first looks for the names that are not `normalized`, then for the
-    others in what is left. One of these is lost there, and not here, if it holds one of
-    the first, or if one of the first begins within it and goes on.
+    Hugging Face's library first looks for those that are not `normalized`, then for the others
+    in what is left, after normalization. One of these is lost there, and not here, if it
+    holds one of the first, or if one of the first begins within it and goes on.
     """
-    if sum(len(name) ** 3 for name in first + second) > 1 << 30:
+    first = [entry["content"] for entry in entries if not entry.get("normalized")]
+    second = [entry["content"] for entry in entries if entry.get("normalized")]
+    if second and normalization:
+        raise ValueError(f"added token {_shown(second[0])}: normalized, which NFC may change")
+    if first and second and sum(len(name) ** 3 for name in first + second) > 1 << 30:
         raise ValueError("the added tokens are too long to be compared with one another")
     names = set(first)
     beginnings = {name[:stop] for name in first for stop in range(1, len(name) + 1)}
@@ -2589,29 +2575,10 @@ def _check_passes(first: list[str], second: list[str]) -> None:
                 raise ValueError(f"added token {_shown(name)}: normalized, it overlaps others")
 
 
-def _checked_ids(vocab: object) -> dict[str, int]:
-    """Return the ids of spelled tokens, if each has one of its own."""
-    ids: dict[str, int] = _typed(vocab, dict, "vocab")
-    _check_sizes(b"", len(ids))
-    spellings: dict[int, str] = {}
-    for spelling, token in ids.items():
-        _checked_id(token, spelling)
-        if spellings.setdefault(token, spelling) is not spelling:
-            both = f"{_shown(spellings[token])} and {_shown(spelling)}"
-            raise ValueError(f"vocab: {both} both have the id {token}")
-    return ids
-
-
-def _checked_id(token: object, owner: str) -> int:
-    if type(token) is not int or not 0 <= token < _ID_LIMIT:
-        raise ValueError(f"the id of {_shown(owner)} cannot be {_shown(token)}")
-    return token
-
-
 def _tokens_and_merges(
-    ids: Mapping[str, int], merges: Iterable[tuple[str, object]], special_tokens: Collection[str]
+    ids: Mapping[str, int], merges: Iterable[object], special_tokens: Collection[str]
 ) -> tuple[dict[bytes, int], _Vocabulary]:
-    """Return the ordinary tokens and their rules; `merges` come with the place they stand at."""
+    """Return the ordinary tokens and their rules; a special one is among them if merges need it."""
     token_bytes = _unspelled(ids, special_tokens)
     pairs = _checked_pairs(merges, token_bytes)
     needed = {*chain.from_iterable(pairs), *map(b"".join, pairs), *_BYTES}
@@ -2620,47 +2587,23 @@ def _tokens_and_merges(
         for spelling, data in token_bytes.items()
         if spelling not in special_tokens or data in needed
     }
-    _check_bytes(tokens)
     return tokens, _vocabulary_of_merges(tokens, pairs)
 
 
-def _unspelled(spellings: Iterable[str], special_tokens: Collection[str]) -> dict[str, bytes]:
-    """Return the bytes that each spelling stands for; a special token may be free of it."""
-    byte_of = {character: byte for byte, character in enumerate(_byte_spelling())}
-    token_bytes: dict[str, bytes] = {}
-    for name in special_tokens:
-        name.encode("utf-8")  # a lone surrogate shows now
-        if not name.isascii() and set(name) <= byte_of.keys():
-            raise ValueError(f"special token {_shown(name)} would be decoded as bytes there")
-    for spelling in spellings:
-        try:
-            token_bytes[spelling] = bytes([byte_of[character] for character in spelling])
-        except KeyError as unknown:
-            if spelling not in special_tokens:
-                character = unknown.args[0]
-                raise ValueError(
-                    f"{_shown(spelling)} spells no bytes, as {character!r} does not, "
-                    "and is no added token"
-                ) from None
-    if "" in token_bytes:
-        raise ValueError("a token is empty")
-    return token_bytes
-
-
 def _checked_pairs(
-    merges: Iterable[tuple[str, object]], token_bytes: Mapping[str, bytes]
+    merges: Iterable[object], token_bytes: Mapping[str, bytes]
 ) -> list[tuple[bytes, bytes]]:
     pairs: dict[tuple[bytes, bytes], None] = {}
-    for where, merge in merges:
-        halves = merge.split(" ", 2) if type(merge) is str else merge
-        if type(halves) is not list or list(map(type, halves)) != [str, str]:
-            raise ValueError(f"{where} is not two tokens: {_shown(merge)}")
+    for number, merge in enumerate(merges):
+        halves = merge.split(" ", 2) if isinstance(merge, str) else merge
+        if not isinstance(halves, list) or list(map(type, halves)) != [str, str]:
+            raise ValueError(f"merge {number} is not two tokens: {_shown(merge)}")
         for spelling in (*halves, "".join(halves)):
             if spelling not in token_bytes:
-                raise ValueError(f"{where}: {_shown(spelling)} is not a token of the vocab")
+                raise ValueError(f"merge {number}: {_shown(spelling)} is not a token of the vocab")
         pair = token_bytes[halves[0]], token_bytes[halves[1]]
         if pair in pairs:
-            raise ValueError(f"{where} repeats an earlier one: {_shown(merge)}")
+            raise ValueError(f"merge {number} repeats an earlier one: {_shown(merge)}")
         pairs[pair] = None
     return list(pairs)
 
@@ -2689,33 +2632,6 @@ def _vocabulary_of_merges(
         if max(made.get(half, never) for half in pair) < made.get(b"".join(pair), never):
             raise ValueError(f"the merge of {_shown(pair)} comes before those that make its halves")
     return vocabulary
-
-
-def _parse_json(data: bytes) -> Any:
-    _check_sizes(data, 0)
-    _check_values(data)
-    try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeated_keys)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def _check_sizes(data: bytes, token_count: int) -> None:
-    if len(data) > _LARGEST_FILE:
-        raise ValueError(f"it has more than {_LARGEST_FILE} bytes")
-    if token_count > _LARGEST_TOKEN + 1:
-        raise ValueError(f"it has more than {_LARGEST_TOKEN + 1} tokens")
-
-
-def _check_values(data: bytes) -> None:
-    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise ValueError(f"it holds more than {_MOST_VALUES} values")
-
-
-def _check_bytes(tokens: Collection[bytes]) -> None:
-    for byte in _BYTES:
-        if byte not in tokens:
-            raise ValueError(f"the byte {byte!r} is not a token")
 
 
 # ---------------------------------------------------------------------------

@@ -90,11 +90,10 @@ class TestSaveAndLoad:
         for changed in (loaded, tokenizer):
             changed.register_special_tokens(["next", "and"])
         assert state(loaded) == state(tokenizer)
-
-    def test_which_ids_were_chosen_is_kept(self, tmp_path: Path) -> None:
-        trained().save(tmp_path / "t.json")
-        loaded = BPETokenizer().load(tmp_path / "t.json").train(TEXT, 260)
-        assert loaded.special_tokens == {"<|end|>": 260, "<|끝|>": 261, "<|pad|>": 5000}
+        for changed in (loaded, tokenizer):
+            with suppress(ValueError):  # an id that was chosen is needed
+                changed.train("abcabcabc", 258)
+        assert state(loaded) == state(tokenizer)
 
     def test_the_file_is_readable_line_by_line(self, tmp_path: Path) -> None:
         tokenizer = BPETokenizer(None, ["<|끝|>"]).train("ababab", 258)
@@ -140,12 +139,6 @@ class TestSaveAndLoad:
             assert state(loaded) == state(tokenizer)
             for sample in (text, "".join(tokens), "aabbabxy"):
                 assert loaded.encode(sample) == tokenizer.encode(sample)
-
-    def test_a_rule_of_the_byte_0(self, tmp_path: Path) -> None:
-        tokenizer = BPETokenizer(None).train("\0\0\0\0a\0a", 259)
-        assert next(iter(tokenizer.merges)) == (0, 0)
-        tokenizer.save(tmp_path / "t.json")
-        assert state(BPETokenizer().load(tmp_path / "t.json")) == state(tokenizer)
 
     def test_saving_replaces_as_a_whole(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -235,12 +228,16 @@ class TestVersion1:
         [
             ("[262, 265]", "[262, 265, 266]", "rule 10 is not a pair of ids and a new id"),
             ("[108, 111]", "[108]", "rule 0 is not a pair"),
-            ("[108, 111]", "5", "rule 0 is not a pair"),
-            ("[108, 111]", "[108, 256]", "rule 0 uses token 256, which is not defined yet"),
-            ("[262, 265]", "[119, 101], [256, 266]", "rule 11 never applies"),
+            ("[108, 111]", "5", "merges .* is not supported"),
+            ("[108, 111]", "[108, 256]", "rule 0 makes no new token"),
+            ("[262, 265]", "[119, 101], [256, 266]", "rule 11 makes no new token"),
             ('"<|end|>": 267', '"<|end|>": 270', "special_tokens is not what would be written"),
             ('"chosen_ids": ["<|pad|>"]', '"chosen_ids": []', "special_tokens is not what would"),
-            ('"merges"', '"normalization": null, "merges"', "the key 'merges' does not stand"),
+            (
+                '"merges"',
+                '"normalization": null, "merges"',
+                "its keys are not version, pattern, special_tok",
+            ),
         ],
     )
     def test_it_is_distrusted_like_the_others(
@@ -275,27 +272,29 @@ BYTES_MIXED = [*range(255, -1, -1)]
 NOT_WRITTEN = "is not what would be written for these tokens"
 
 BAD_FILES = [
-    ({"version": 3}, "version 3 is not 2"),
-    ({"version": 0}, "version 0 is not 2"),
-    ({"version": True}, "version True is not 2"),
-    ({"version": None}, "version None is not 2"),
-    ({"extra": 1}, "the file does not end at character"),
-    ({"pattern": 5}, "pattern is neither a string, nor a list of strings, nor null"),
-    ({"pattern": ["a", 5]}, "pattern is neither"),
-    ({"pattern": {"a": 5}}, "pattern is neither"),
+    ({"version": 3}, "version 3 is not supported"),
+    ({"version": 0}, "version 0 is not supported"),
+    ({"version": True}, "version True is not supported"),
+    ({"version": None}, "version None is not supported"),
+    ({"extra": 1}, "its keys are not version, pattern, .*, merges$"),
+    ({"pattern": 5}, "pattern 5 is not supported"),
+    ({"pattern": ["a", 5]}, "pattern .'a', 5. is not supported"),
+    ({"pattern": {"a": 5}}, "pattern {'a': 5} is not supported"),
     ({"pattern": "("}, "invalid split pattern"),
     ({"pattern": ["a", r"\p{Foo}"]}, "invalid split pattern"),
-    ({"normalization": "NFD"}, "normalization or whole_tokens is not one of its values"),
-    ({"whole_tokens": 0}, "normalization or whole_tokens is not one of its values"),
-    ({"special_tokens": ["<|end|>"]}, "special_tokens is not an object of ids"),
-    ({"special_tokens": {"x": "300"}}, "special_tokens is not an object of ids"),
-    ({"special_tokens": {"x": True}}, "special_tokens is not an object of ids"),
-    ({"special_tokens": {"x": 3.5}}, "special_tokens is not an object of ids"),
+    ({"normalization": "NFD"}, "normalization 'NFD' is not supported"),
+    ({"whole_tokens": 0}, "whole_tokens 0 is not supported"),
+    ({"special_tokens": ["<|end|>"]}, "special_tokens .* is not supported"),
+    ({"special_tokens": {"x": "258"}}, f"special_tokens {NOT_WRITTEN}"),
+    ({"special_tokens": {"x": 258.0}}, f"special_tokens {NOT_WRITTEN}"),
     ({"special_tokens": {"x": 257}}, f"special_tokens {NOT_WRITTEN}"),
     ({"special_tokens": {"x": 259}}, f"special_tokens {NOT_WRITTEN}"),
     ({"special_tokens": {"x": 259, "y": 258}}, f"special_tokens {NOT_WRITTEN}"),
+    ({"special_tokens": {"x": "300"}, "chosen_ids": ["x"]}, "the id of 'x' cannot be '300'"),
+    ({"special_tokens": {"x": True}, "chosen_ids": ["x"]}, "the id of 'x' cannot be True"),
+    ({"special_tokens": {"x": 300.0}, "chosen_ids": ["x"]}, "the id of 'x' cannot be 300.0"),
+    ({"special_tokens": {"x": -1}, "chosen_ids": ["x"]}, "the id of 'x' cannot be -1"),
     ({"special_tokens": {"x": 257}, "chosen_ids": ["x"]}, "'x' cannot have the id 257: it is ta"),
-    ({"special_tokens": {"x": -1}, "chosen_ids": ["x"]}, "the id of 'x' is -1, but must be"),
     (
         {"special_tokens": {"x": 400, "y": 400}, "chosen_ids": ["x", "y"]},
         "'y' cannot have the id 400: it is taken",
@@ -304,40 +303,48 @@ BAD_FILES = [
     ({"special_tokens": {"\ud800": 258}}, "surrogates not allowed"),
     ({"chosen_ids": ["y"]}, f"chosen_ids {NOT_WRITTEN}"),
     ({"chosen_ids": ["<|end|>", "<|end|>"]}, f"chosen_ids {NOT_WRITTEN}"),
-    ({"chosen_ids": [[]]}, "chosen_ids is not a list of names"),
-    ({"chosen_ids": {}}, "chosen_ids is not a list of names"),
-    ({"byte_ids": 5}, "byte_ids is neither a list of ids nor null"),
-    ({"byte_ids": []}, "byte_ids is neither a list of ids nor null"),
-    ({"byte_ids": [*range(255), True]}, "byte_ids is neither a list of ids nor null"),
-    ({"byte_ids": [*range(1, 256), -1]}, "byte_ids is neither a list of ids nor null"),
-    ({"byte_ids": [*range(255)]}, "byte_ids is not 256 different ids"),
-    ({"byte_ids": [*range(255), 0]}, "byte_ids is not 256 different ids"),
+    ({"chosen_ids": [[]]}, r"chosen_ids \[\[\]\] is not supported"),
+    ({"chosen_ids": {}}, "chosen_ids {} is not supported"),
+    ({"byte_ids": 5}, "byte_ids 5 is not supported"),
+    ({"byte_ids": []}, "the byte .* is not a token"),
+    ({"byte_ids": [*range(255), True]}, "the id of 'ÿ' cannot be True"),
+    ({"byte_ids": [*range(255), []]}, r"the id of 'ÿ' cannot be \[\]"),
+    ({"byte_ids": [*range(1, 256), -1]}, "the id of 'ÿ' cannot be -1"),
+    ({"byte_ids": [*range(255)]}, "the byte b'.xff' is not a token"),
+    ({"byte_ids": [*range(1, 258)], "merges": []}, f"byte_ids {NOT_WRITTEN}"),
+    ({"byte_ids": [*range(255), 0]}, "'Ā' and 'ÿ' both have the id 0"),
     ({"byte_ids": [*range(256)]}, f"byte_ids {NOT_WRITTEN}"),
-    ({"other_tokens": ["xy"]}, "other_tokens is not an object of ids"),
-    ({"other_tokens": {"xy": 3.0}}, "other_tokens is not an object of ids"),
-    ({"other_tokens": {"xy": 257}}, "'xy' or its id is there already"),
-    ({"other_tokens": {"xy": -1}}, "'xy' or its id is there already"),
-    ({"other_tokens": {"abc": 300}}, "'abc' or its id is there already"),
+    ({"other_tokens": ["xy"]}, "other_tokens .* is not supported"),
+    ({"other_tokens": {"xy": 3.0}}, "the id of 'xy' cannot be 3.0"),
+    ({"other_tokens": {"xy": -1}}, "the id of 'xy' cannot be -1"),
+    ({"other_tokens": {"xy": 97}}, "'a' and 'xy' both have the id 97"),
+    ({"other_tokens": {"xy": 300, "yz": 300}}, "'xy' and 'yz' both have the id 300"),
+    ({"other_tokens": {"xy": 257}}, f"other_tokens {NOT_WRITTEN}"),
+    ({"other_tokens": {"abc": 300}}, f"other_tokens {NOT_WRITTEN}"),
+    ({"other_tokens": {"a": 300}, "merges": []}, f"byte_ids {NOT_WRITTEN}"),
+    ({"other_tokens": {"a": 97}}, f"other_tokens {NOT_WRITTEN}"),
     ({"other_tokens": {"한": 300}}, "'한' spells no bytes"),
-    ({"other_tokens": {"": 300}}, "'' spells no bytes"),
+    ({"other_tokens": {"": 300}}, "a token is empty"),
     ({"other_tokens": {"xy": 300, "xz": 299}}, f"(special|other)_tokens {NOT_WRITTEN}"),
-    ({"merges": {}}, "merges is not a list"),
+    ({"merges": {}}, "merges {} is not supported"),
+    ({"merges": [[97, 98, 256], "ab"]}, r"merges \[\[97, 98, 256\], 'ab'\] is not supported"),
     ({"merges": [[97, 98]]}, "rule 0 is not a pair of ids"),
     ({"merges": [[97, 98, 256, 257]]}, "rule 0 is not a pair of ids"),
-    ({"merges": [[97, 98, 256], "ab"]}, "rule 1 is not a pair of ids"),
     ({"merges": [[97, 98.0, 256]]}, "rule 0 is not a pair of ids"),
     ({"merges": [[True, 98, 256]]}, "rule 0 is not a pair of ids"),
-    ({"merges": [[97, 256, 256]]}, "rule 0 uses token 256, which is not defined yet"),
-    ({"merges": [[97, -1, 256]]}, "rule 0 uses token -1, which is not defined yet"),
-    ({"merges": [[97, 98, 99]]}, "rule 0 cannot make token 99"),
-    ({"merges": [[97, 98, -1]]}, "rule 0 cannot make token -1"),
-    ({"merges": [[97, 98, 256], [98, 97, 256]]}, "rule 1 cannot make token 256"),
-    ({"merges": [[97, 98, 256], [97, 98, 257]]}, r"rule 1 repeats the pair \[97, 98\]$"),
-    (
-        {"merges": [[97, 98, 256], [98, 99, 257], [97, 257, 258]]},
-        "rule 2 never applies: earlier ones leave no such pair",
+    *(
+        ({"merges": rules}, f"rule {len(rules) - 1} makes no new token of two that may be neigh")
+        for rules in (
+            [[97, 256, 256]],  # what is not there yet
+            [[97, -1, 256]],
+            [[97, 98, 99]],  # what is there already
+            [[97, 98, -1]],
+            [[97, 98, 256], [98, 97, 256]],
+            [[97, 98, 256], [97, 98, 257]],
+            [[97, 98, 256], [98, 99, 257], [97, 257, 258]],  # earlier ones leave no such pair
+            [[97, 97, 256], [97, 256, 257]],  # it is (256, 97)
+        )
     ),
-    ({"merges": [[97, 97, 256], [97, 256, 257]]}, "rule 1 never applies"),  # it is (256, 97)
     (
         {"merges": [[97, 97, 256], *([n, n, n + 1] for n in range(256, 300))]},
         "with rule 26 the tokens exceed 268435456",
@@ -375,7 +382,7 @@ class TestDistrust:
                 "special_tokens": {"<|end|>": 257},
             },
             {"other_tokens": {"xy": 258, "Ġz": 900}, "special_tokens": {"<|end|>": 901}},
-            {"merges": [[0, 97, 256], [97, 0, 300]], "special_tokens": {"<|end|>": 301}},
+            {"merges": [[0, 0, 256], [97, 0, 300]], "special_tokens": {"<|end|>": 301}},
         ],
     )
     def test_a_good_file_is_what_is_written_again(self, tmp_path: Path, changes: Content) -> None:
@@ -385,40 +392,27 @@ class TestDistrust:
         assert again == content_with(changes)
         assert list(again) == list(content_with({}))
 
-    @pytest.mark.parametrize("key", [*content_with({})][1:])
+    @pytest.mark.parametrize("key", [*content_with({})])
     def test_keys_stand_in_their_order_and_none_is_missing(self, tmp_path: Path, key: str) -> None:
         content = content_with({})
         value = content.pop(key)
-        for wrong in ({key: value} | content, content):
-            (tmp_path / "bad.json").write_text(json.dumps(wrong))
-            self.refused(tmp_path / "bad.json", "the key '.*' does not stand at character")
-        content[key] = value
-        if [*content] != [*content_with({})]:
-            (tmp_path / "bad.json").write_text(json.dumps(content))
-            self.refused(tmp_path / "bad.json", f"the key '{key}' does not stand at character")
+        for wrong in (content, {key: value} | content, content | {key: value}):
+            if [*wrong] != [*content_with({})]:
+                (tmp_path / "bad.json").write_text(json.dumps(wrong))
+                self.refused(tmp_path / "bad.json", "its keys are not|version None is not")
 
-    @pytest.mark.parametrize("most", [257, 258, 259])
-    def test_one_rule_too_many_is_named(
+    @pytest.mark.parametrize("most", [259, 260, 261])
+    def test_the_number_of_tokens_is_bounded(
         self, tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        write(tmp_path / "t.json")
-        monkeypatch.setattr(bpe, "_MOST_TOKENS", most)
-        if most >= 258:
-            assert len(BPETokenizer().load(tmp_path / "t.json").merges) == 2
-        else:
-            with pytest.raises(ValueError, match="rule 1 is one too many: a file has 257 tokens"):
-                BPETokenizer().load(tmp_path / "t.json")
-
-    def test_tokens_without_a_rule_count_too(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        others = {"xy": 258, "xz": 259}
+        others = {"xy": 258, "xz": 259}  # and two that rules make, beside the 256
         write(tmp_path / "t.json", other_tokens=others, special_tokens={"<|end|>": 260})
-        monkeypatch.setattr(bpe, "_MOST_TOKENS", 260)
-        assert len(BPETokenizer().load(tmp_path / "t.json")) == 261
-        monkeypatch.setattr(bpe, "_MOST_TOKENS", 259)
-        with pytest.raises(ValueError, match=r"other_tokens.* 259 tokens at most"):
-            BPETokenizer().load(tmp_path / "t.json")
+        monkeypatch.setattr(bpe, "_MOST_TOKENS", most)
+        if most >= 260:
+            assert len(BPETokenizer().load(tmp_path / "t.json")) == 261
+        else:
+            write(tmp_path / "t.json", other_tokens=others, merges=[[97, 256, 256], [0, 0, 257]])
+            self.refused(tmp_path / "t.json", "260 tokens are too many: there may be 259")  # first
 
     def test_what_would_not_be_loaded_is_not_saved(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -433,7 +427,7 @@ class TestDistrust:
             lambda: tokenizer.save(tmp_path / "t.json"),
             lambda: pickle.dumps(tokenizer),
         ):
-            with pytest.raises(ValueError, match="260 tokens at most"):
+            with pytest.raises(ValueError, match="261 tokens are too many: there may be 260"):
                 refused()
         assert (tmp_path / "t.json").read_bytes() == before
 
@@ -476,13 +470,13 @@ class TestDistrust:
     @pytest.mark.parametrize(
         ("data", "fault"),
         [
-            (b"", "the key 'version' does not stand at character 0"),
-            (b"{", "the key 'version' does not stand at character 0"),
-            (b"[1]", "the key 'version' does not stand at character 0"),
+            (b"", "Expecting value"),
+            (b"{", "Expecting property name"),
+            (b"[1]", r"the file is not an object: \[1\]"),
             (b"\xff\xfe", "codec can't decode"),
             (b'{"version": ' + b"[" * 100_000, "nested too deeply"),
-            (b'{"version": 2, "version": 2}', "the key 'pattern' does not stand at character 13"),
-            (b'{"version": 2, "a": 1, not even JSON', "'pattern' does not stand at character 13"),
+            (b'{"version": 2, "version": 2}', "the key 'version' stands twice in one object"),
+            (b'{"version": 2, "a": 1, not even JSON', "Expecting property name"),
             (b'{"version": 1, "pattern": ', "Expecting value"),
             (b'{"version": 1, "pattern": null, "special_tokens": {"a": 1, "a": 1', "Expecting"),
             (

@@ -408,7 +408,7 @@ def test_falcons_own_pre_tokenizer_is_refused_by_name(tmp_path: Path) -> None:
     peer = trained(byte_level())
     peer.pre_tokenizer = pre_tokenizers.Sequence([*steps, *splits("[0-9][0-9][0-9]")])
     peer.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ValueError, match="pre_tokenizer 'Punctuation' is not supported"):
+    with pytest.raises(ValueError, match="pre_tokenizer: type 'Punctuation' is not supported"):
         BPETokenizer.from_huggingface(tmp_path / "tokenizer.json")
 
 
