@@ -1416,7 +1416,7 @@ class BPETokenizer:
         True
         """
         with _reading(path) as data:
-            loaded = _read_own(_parse_json(data))
+            loaded = _read_own(_parse_json(data, _OWN_FILE))
         return self._become(loaded)
 
     @classmethod
@@ -1438,7 +1438,7 @@ class BPETokenizer:
             if not data.lstrip().startswith((b"{", b"[")):
                 ranks = _read_tiktoken(data)
                 return cls.from_tiktoken(ranks, _likely_pattern(ranks))
-            content = _parse_json(data)
+            content = _parse_json(data, None if b'"model"' in data else _OWN_FILE)
             if "model" in content:
                 return cls._of_contents(_read_huggingface(content))
             return cls()._become(_read_own(content))
@@ -2030,7 +2030,7 @@ def _read_own(value: object) -> BPETokenizer:
 
 
 def _restored(kind: type[BPETokenizer], data: bytes) -> BPETokenizer:
-    return object.__new__(kind)._become(_read_own(_parse_json(data)))
+    return object.__new__(kind)._become(_read_own(_parse_json(data, _OWN_FILE)))
 
 
 def _content_in(value: object) -> dict[str, Any]:
@@ -2141,13 +2141,28 @@ def _reading(path: str | os.PathLike[str]) -> Iterator[bytes]:
         raise ValueError(f"{os.fspath(path)}: not a tokenizer: {fault}") from fault
 
 
-def _parse_json(data: bytes) -> Any:
+def _parse_json(data: bytes, keys: Collection[str] | None = None) -> Any:
+    """Return a value of JSON; if only certain `keys` are known, go no further than to another."""
     if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         raise ValueError(f"it holds more than {_MOST_VALUES} values")
+    decoder = json.JSONDecoder(object_pairs_hook=_without_repeated_keys)
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeated_keys)
+        if keys is None:
+            return decoder.decode(data.decode("utf-8"))
+        return _parse_keys(data.decode("utf-8"), decoder, keys)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def _parse_keys(text: str, decoder: json.JSONDecoder, keys: Collection[str]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    position = 0
+    while text[position:].strip() != "}":
+        start = re.compile(rf'\s*{"," if content else "{"}\s*"(\w*)"\s*:\s*').match(text, position)
+        if start is None or start[1] not in keys or start[1] in content:
+            raise ValueError(f"none of the keys that it can have stands at character {position}")
+        content[start[1]], position = decoder.raw_decode(text, start.end())
+    return content
 
 
 def _without_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:

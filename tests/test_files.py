@@ -276,7 +276,7 @@ BAD_FILES = [
     ({"version": 0}, "version 0 is not supported"),
     ({"version": True}, "version True is not supported"),
     ({"version": None}, "version None is not supported"),
-    ({"extra": 1}, "its keys are not version, pattern, .*, merges$"),
+    ({"extra": 1}, "none of the keys that it can have stands at character 2"),
     ({"pattern": 5}, "pattern 5 is not supported"),
     ({"pattern": ["a", 5]}, "pattern .'a', 5. is not supported"),
     ({"pattern": {"a": 5}}, "pattern {'a': 5} is not supported"),
@@ -400,6 +400,15 @@ class TestDistrust:
             if [*wrong] != [*content_with({})]:
                 (tmp_path / "bad.json").write_text(json.dumps(wrong))
                 self.refused(tmp_path / "bad.json", "its keys are not|version None is not")
+
+    @pytest.mark.parametrize(("start", "place"), [("{", 0), ('{"version": 2, ', 13)])
+    def test_nothing_is_read_after_a_key_that_is_not_known(
+        self, tmp_path: Path, start: str, place: int
+    ) -> None:
+        (tmp_path / "bad.json").write_text(f'{start}"extra": and this is no JSON')
+        self.refused(tmp_path / "bad.json", f"stands at character {place}$")
+        with pytest.raises(ValueError, match=f"stands at character {place}$"):
+            BPETokenizer.from_file(tmp_path / "bad.json")
 
     @pytest.mark.parametrize("most", [259, 260, 261])
     def test_the_number_of_tokens_is_bounded(
