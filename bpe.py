@@ -801,8 +801,7 @@ class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
 # `re` has no `\p{L}`, so the characters of such a property are written out as ranges, and
 # `\s` as what is white space in Unicode. Up to U+00FF, r" ?\p{L}+|[^\s\p{Lu}]" becomes
 # r" ?[A-Za-zª-ªµ-µº-ºÀ-ÖØ-öø-ÿ]+|[^\t-\r \x85\xa0…A-ZÀ-ÖØ-Þ]". What has a property is
-# what the interpreter's Unicode says (`unicodedata.unidata_version`): characters that are
-# newer may be cut otherwise elsewhere.
+# what the interpreter's Unicode says (`unicodedata.unidata_version`), others may know more.
 # ---------------------------------------------------------------------------
 
 GPT2_SPLIT_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -824,10 +823,8 @@ GPT4O_SPLIT_PATTERN = (
 """The pattern of GPT-4o: a capital after a small letter begins a word, marks are letters."""
 
 DIGIT_SPLIT_PATTERN = GPT4_SPLIT_PATTERN.replace(r"\p{N}{1,3}", r"\p{N}")
-"""GPT-4's pattern with every digit on its own.
-
-It helps arithmetic: the digits of two numbers line up, whereas in groups of three, cut from
-the left, a digit stands for units in one number and for hundreds in another.
+"""GPT-4's pattern with every digit on its own, which helps arithmetic: in groups of three, cut
+from the left, a digit stands for units in one number and for hundreds in another.
 """
 
 # GPT-2's and GPT-4's pattern as tiktoken spells them now. With the second, white space at
@@ -865,10 +862,9 @@ class _Splitter:
         self.pattern = pattern
         self.is_known = pattern in _KNOWN_PATTERNS
         self.for_ascii = _compile(pattern, _LATIN_1)  # an invalid pattern shows now
-        properties = re.findall(rf"(?s)({_PROPERTY})|\\.", pattern)  # "" for other escapes
-        self.categories = tuple(map(_category, filter(None, properties)))
-        outside_classes = re.sub(rf"(?s)\\[^AbB]|{_CLASS}", " ", pattern)
-        self.looks_back = bool(re.search(r"\^|\\[AbB]|\(\?<[=!]", outside_classes))
+        properties = re.findall(r"\\[pP](\{\^?\w+|\w)", pattern)
+        self.categories = tuple(name.strip("{^") for name in properties)
+        self.looks_back = any(re.findall(rf"(?s)\\[^AbB]|{_CLASS}|(\^|\\[AbB]|\(\?<[=!])", pattern))
 
     def split(self, text: str) -> list[str]:
         """Return the pieces of `text`, some perhaps empty; joined they are the text."""
@@ -909,8 +905,7 @@ _REFUSED = {
     "class": "a class that does not end, or holds [, &&, ||, -- or ~~ without a backslash",
     "repeated": "a group that holds a quantifier, a group or | is repeated",
     "count": "a count above 999",
-    "flags": "of flags and comments, only (?m:$) is supported, and (?i:…) with neither groups "
-    "nor backslashes in it",
+    "flags": "a flag other than (?m:$) and (?i:…) without groups or backslashes, or a comment",
 }
 
 
@@ -944,7 +939,7 @@ def _compile(pattern: str, largest: int) -> re.Pattern[str]:
             pattern = re.sub(r"([*+?]|\d\})\+", r"\1", pattern)
         _check(pattern)
         return re.compile(_translate(pattern, largest))
-    except (re.error, ValueError, OverflowError, RecursionError) as fault:
+    except (re.error, ValueError) as fault:
         raise ValueError(f"invalid split pattern {pattern[:100]!r}: {fault}") from None
 
 
@@ -973,24 +968,19 @@ def _members(part: str, largest: int) -> str:
     """Return what stands in a class for a property, or for one of `_MEMBERS`."""
     if not re.fullmatch(_PROPERTY, part):
         return _MEMBERS.get(part, part)
-    name, complement = _category(part), ("P" in part[:2]) != ("^" in part)
-    runs = groupby(_category_runs(largest), lambda run: run[0].startswith(name) != complement)
-    chosen = ["".join(ends for _, ends in neighbours) for wanted, neighbours in runs if wanted]
-    # A class cannot be empty: if need be it has a character that is in no text it is for.
-    ranges = chosen or ["\U0010ffff"]
-    return "".join(f"{re.escape(ends[0])}-{re.escape(ends[-1])}" for ends in ranges)
-
-
-def _category(escape: str) -> str:
-    name = escape[2:].strip("{}").removeprefix("^")
+    name = part[2:].strip("{}").removeprefix("^")
+    complement = (part[1] == "P") != ("^" in part)
     if not re.fullmatch("C[cfnos]?|L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|S[ckmo]?|Z[lps]?", name):
-        raise ValueError(f"{escape[:100]} is not a general category of one or two letters")
-    return name
+        raise ValueError(f"{part[:100]} is not a general category of one or two letters")
+    runs = groupby(_category_runs(largest), lambda run: run[0].startswith(name) != complement)
+    chosen = ["".join(run for _, run in neighbours) for wanted, neighbours in runs if wanted]
+    # A class cannot be empty: if need be it has a character that is in no text it is for.
+    return "".join(f"{re.escape(run[0])}-{re.escape(run[-1])}" for run in chosen or ["\U0010ffff"])
 
 
 @cache
 def _category_runs(largest: int) -> list[tuple[str, str]]:
-    """Return runs of characters of one category, the ends of each; what is beyond has none, ""."""
+    """Return `(category, characters)` for each run; of what is beyond, "" and the two ends."""
     runs = groupby(map(chr, range(largest + 1)), unicodedata.category)
     known = [(category, "".join(run)) for category, run in runs]
     return known if largest == _UNICODE else [*known, ("", f"{chr(largest + 1)}\U0010ffff")]
