@@ -862,7 +862,7 @@ class _Splitter:
         self.pattern = pattern
         self.is_known = pattern in _KNOWN_PATTERNS
         self.for_ascii = _compile(pattern, _LATIN_1)  # an invalid pattern shows now
-        properties = re.findall(r"\\[pP](\{\^?\w+|\w)", pattern)
+        properties = re.findall(r"\\[pP](\{\^?\w+|\w)", pattern)  # in \\p, one too many: no harm
         self.categories = tuple(name.strip("{^") for name in properties)
         self.looks_back = any(re.findall(rf"(?s)\\[^AbB]|{_CLASS}|(\^|\\[AbB]|\(\?<[=!])", pattern))
 
@@ -883,7 +883,7 @@ class _Splitter:
 
 
 def _cut(pieces: Iterable[str], splitters: Iterable[_Splitter]) -> Iterable[str]:
-    """Cut with one splitter after the other, each what the one before it left, piece by piece."""
+    """Cut as one splitter after the other says; each sees no more than a piece at a time."""
     for splitter in splitters:
         pieces = chain.from_iterable(map(splitter.split, pieces))
     return pieces
