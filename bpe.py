@@ -817,8 +817,7 @@ class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
 # `re` has no `\p{L}`, so the characters of such a property are written out as ranges, and
 # `\s` as what is white space in Unicode. Up to U+00FF, r" ?\p{L}+|[^\s\p{Lu}]" becomes
 # r" ?[A-Za-zª-ªµ-µº-ºÀ-ÖØ-öø-ÿ]+|[^\t-\r \x85\xa0…A-ZÀ-ÖØ-Þ]". What has a property is
-# what the interpreter's Unicode says (`unicodedata.unidata_version`): characters that are
-# newer may be cut otherwise elsewhere.
+# what the interpreter's Unicode says (`unicodedata.unidata_version`), others may know more.
 # ---------------------------------------------------------------------------
 
 GPT2_SPLIT_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -840,11 +839,8 @@ GPT4O_SPLIT_PATTERN = (
 """The pattern of GPT-4o: a capital after a small letter begins a word, marks are letters."""
 
 DIGIT_SPLIT_PATTERN = GPT4_SPLIT_PATTERN.replace(r"\p{N}{1,3}", r"\p{N}")
-"""GPT-4's pattern with every digit on its own.
-
-It helps arithmetic: a digit's token then always means the same digit, and the digits of
-two numbers line up, whereas groups of three are cut from the left, so that the same digit
-stands for units in one number and for hundreds in another.
+"""GPT-4's pattern with every digit on its own, which helps arithmetic: in groups of three, cut
+from the left, a digit stands for units in one number and for hundreds in another.
 """
 
 # GPT-2's and GPT-4's pattern as tiktoken spells them now. With the second, white space at
@@ -860,81 +856,41 @@ _TIKTOKEN_GPT4 = (
 # means the same without its possessive `+`, which Python 3.10 does not know.
 _KNOWN_PATTERNS = {GPT2_SPLIT_PATTERN, GPT4_SPLIT_PATTERN, GPT4O_SPLIT_PATTERN}
 _KNOWN_PATTERNS |= {DIGIT_SPLIT_PATTERN, _TIKTOKEN_GPT2, _TIKTOKEN_GPT4}
-# Characters. What a block becomes stays in the processor's cache: 5 MB are split in 0.30 s
-# instead of 0.34, and never held as a list of all their pieces.
+# So many characters or more, on to the first such place or the end. What a block becomes stays
+# in the processor's cache: 5 MB are split in 0.30 s instead of 0.34, and never held in pieces.
 _BLOCK_SIZE = 1 << 12
-# At least so many characters, then on to the first such place, or to the end.
-_BLOCK, _LARGE_BLOCK = (
-    re.compile(rf"(?s).{{1,{size}}}(?:.*?\S(?= )|.*)") for size in (_BLOCK_SIZE, 1_000_000)
-)
+_BLOCK = re.compile(rf"(?s).{{1,{_BLOCK_SIZE}}}(?:.*?\S(?= )|.*)")
 # Up to the last place in a text where none goes on: there, or at a line end after a letter.
 _UP_TO_A_BORDER = re.compile(r"(?s).*(?:\S(?= )|[^\W_](?=\n))")
-
-
-class _Splitter:
-    """Cuts text into pre-tokens as a split pattern says, or as several, one after the other.
-
-    Each cuts the pieces of the one before it and sees nothing around them. `looks_back`
-    says whether a piece may depend on what stands before it.
-    """
-
-    def __init__(self, pattern: str | tuple[str, ...] | None) -> None:
-        patterns = (pattern,) if isinstance(pattern, str) else pattern or ()
-        self._stages = list(map(_Stage, patterns))
-        outside_classes = re.sub(rf"(?s)\\[^AbB]|{_CLASS}", "", "".join(patterns))
-        self.is_known = len(self._stages) == 1 and self._stages[0].is_known
-        self.looks_back = bool(re.search(r"\^|\\[AbB]|\(\?<[=!]", outside_classes))
-
-    def split(self, text: str) -> Iterable[str]:
-        """Return the pre-tokens of `text`, some perhaps empty; joined they are the text."""
-        return self.further_cuts(self.first_cut(text))
-
-    def first_cut(self, text: str) -> Iterable[str]:
-        """Return the pieces of the first pattern."""
-        return self._stages[0].split(text) if self._stages else [text]
-
-    def further_cuts(self, pieces: Iterable[str]) -> Iterable[str]:
-        """Return what the other patterns cut these pieces into."""
-        for stage in self._stages[1:]:
-            pieces = chain.from_iterable(map(stage.split, pieces))
-        return pieces
-
 
 _LATIN_1, _BASIC_PLANE, _UNICODE = 0xFF, 0xFFFF, 0x10FFFF
 _BEYOND_BASIC_PLANE = re.compile("[\U00010000-\U0010ffff]")
 
 
-class _Stage:
+class _Splitter:
     r"""Cuts text as one pattern says. What is not written out, as `\b`, is what it is in `re`.
 
     Ranges beyond the Basic Multilingual Plane make `re` several times slower (750,000 Korean
-    letters: 0.29 s instead of 0.04), so there are forms without them, for text with no
-    character in them; that for ASCII is ready first.
+    letters: 0.29 s instead of 0.04), so there are forms without them, for text with none.
     """
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
         self.is_known = pattern in _KNOWN_PATTERNS
         self.for_ascii = _compile(pattern, _LATIN_1)  # an invalid pattern shows now
-        properties = re.findall(rf"(?s)({_PROPERTY})|\\.", pattern)  # "" for other escapes
-        self.categories = tuple(map(_category, filter(None, properties)))
+        properties = re.findall(r"\\[pP](\{\^?\w+|\w)", pattern)  # in \\p, one too many: no harm
+        self.categories = tuple(name.strip("{^") for name in properties)
+        self.looks_back = any(re.findall(rf"(?s)\\[^AbB]|{_CLASS}|(\^|\\[AbB]|\(\?<[=!])", pattern))
 
-    def split(self, text: str) -> Iterable[str]:
-        if self.is_known and len(text) > _BLOCK_SIZE:
-            return chain.from_iterable(map(self.split_block, _BLOCK.findall(text)))
-        return self.split_block(text)
-
-    def split_block(self, text: str) -> list[str]:
+    def split(self, text: str) -> list[str]:
+        """Return the pieces of `text`, some perhaps empty; joined they are the text."""
         compiled = self.for_ascii if text.isascii() else _compile(self.pattern, self.reach(text))
         if not compiled.groups:
             pieces: list[str] = compiled.findall(text)
             if self.is_known or "".join(pieces) == text:
                 return pieces
-        pieces, end = [], 0
-        for match in compiled.finditer(text):
-            pieces += [text[end : match.start()], match.group()]
-            end = max(end, match.end())
-        return [*pieces, text[end:]]
+        borders = [border for match in compiled.finditer(text) for border in match.span()]
+        return [text[start:end] for start, end in pairwise([0, *borders, len(text)])]
 
     def reach(self, text: str) -> int:
         """Return the last character up to which properties matter for text beyond ASCII."""
@@ -942,23 +898,31 @@ class _Stage:
         return _UNICODE if any(c.startswith(self.categories) for c in beyond) else _BASIC_PLANE
 
 
+def _cut(pieces: Iterable[str], splitters: Iterable[_Splitter]) -> Iterable[str]:
+    """Cut as one splitter after the other says; each sees no more than a piece at a time."""
+    for splitter in splitters:
+        pieces = chain.from_iterable(map(splitter.split, pieces))
+    return pieces
+
+
 # A property; a class, with ] as a member if it comes first; a group that may be repeated.
+# Whatever is one of these is so in one way only, so looking for them takes no detours.
 _PROPERTY = r"\\[pP](?:\{[^{}]*\}|\w)"
 _MEMBER = r"\\.|(?!&&|\|\||--|~~)[^\\[\]]"
 _CLASS = rf"\[(?:\^|(?!\^))(?:\]|{_MEMBER})(?:{_MEMBER})*\]"
-_PLAIN_GROUP = rf"\((?:\?:)?(?:\\(?![pP]\{{).|{_PROPERTY}|{_CLASS}|\{{\d+\}}|[^\\()[{{*+?|])*\)"
-_PART = re.compile(rf"(?s){_PROPERTY}|\\.|-(?=\\[pPsS])")
-_REFUSED = {
-    r"\[": "a class that does not end, or holds [, &&, ||, -- or ~~ without a backslash",
-    r"\)[*+{]": "a group that holds a quantifier, a group or | is repeated",
-    r"\{\d*,?\d{4}": "a count above 999",
-    r"\(\?(?!i:[^()\\]*\)|m:\$\)|P[<=])[a-zA-Z#-]": "of flags and comments, only "
-    "(?m:$) is supported, and (?i:…) with neither groups nor backslashes in it",
-}
+_PLAIN_GROUP = rf"\((?:\?:)?(?:{_PROPERTY}|\\[^pP]|{_CLASS}|\{{\d{{1,3}}\}}|[^\\()[{{*+?|])*\)"
 _ITEM = re.compile(
-    rf"(?s)\\.|{_CLASS}|{_PLAIN_GROUP}|(?P<bar>\|)|(?P<refused>{'|'.join(_REFUSED)})"
-    r"|(?P<open>\(\??)|(?P<close>\))|(?P<quantifier>(?:[*+?]|\{[\d,]+\})(?P<kind>[+?]?))|."
+    rf"(?s)\\.|{_CLASS}|{_PLAIN_GROUP}|(?P<class>\[)|(?P<repeated>\)[*+{{])"
+    r"|(?P<count>\{\d*,?\d{4})|(?P<flags>\(\?(?!i:[^()\\]*\)|m:\$\)|P[<=])[a-zA-Z#-])"
+    r"|(?P<bar>\|)|(?P<open>\(\??)|(?P<close>\))"
+    r"|(?P<quantifier>(?:[*+?]|\{[\d,]+\})(?P<suffix>[+?]?))|."
 )
+_REFUSED = {
+    "class": "a class that does not end, or holds [, &&, ||, -- or ~~ without a backslash",
+    "repeated": "a group that holds a quantifier, a group or | is repeated",
+    "count": "a count above 999",
+    "flags": "a flag other than (?m:$) and (?i:…) without groups or backslashes, or a comment",
+}
 
 
 def _check(pattern: str) -> None:
@@ -972,28 +936,26 @@ def _check(pattern: str) -> None:
     pattern.encode("utf-8")  # raises if a lone surrogate is in it
     depth = choices = 0  # of groups; of places where matching may go on in several ways
     for item in _ITEM.finditer(pattern):
-        kind, here = item.lastgroup, pattern[item.start() :][:30]
-        if kind == "refused":
-            reason = next(why for what, why in _REFUSED.items() if what[1] == here[0])
-            raise ValueError(f"{reason}: {here!r}")
-        if item["kind"] == "+" and sys.version_info < (3, 11):
-            raise ValueError(f"possessive quantifiers need Python 3.11: {here!r}")
+        kind = item.lastgroup or ""
         depth += (kind == "open") - (kind == "close")
-        choices += kind in ("open", "quantifier")
-        if kind == "bar" and depth == 0:
-            choices = 0
+        choices = 0 if kind == "bar" and depth == 0 else choices + (kind in ("open", "quantifier"))
+        fault = _REFUSED.get(kind)
+        if item["suffix"] == "+" and sys.version_info < (3, 11):
+            fault = "possessive quantifiers need Python 3.11"
         if choices > 10:
-            raise ValueError(f"more than 10 groups and quantifiers in one alternative: {here!r}")
+            fault = "more than 10 groups and quantifiers in one alternative"
+        if fault:
+            raise ValueError(f"{fault}: {pattern[item.start() : item.start() + 30]!r}")
 
 
 @lru_cache(maxsize=64)
 def _compile(pattern: str, largest: int) -> re.Pattern[str]:
     try:
         if sys.version_info < (3, 11) and pattern in _KNOWN_PATTERNS:
-            pattern = re.sub(r"(?<=[*+?])\+|(?<=\d\})\+", "", pattern)
+            pattern = re.sub(r"([*+?]|\d\})\+", r"\1", pattern)
         _check(pattern)
         return re.compile(_translate(pattern, largest))
-    except (re.error, ValueError, OverflowError, RecursionError) as fault:
+    except (re.error, ValueError) as fault:
         raise ValueError(f"invalid split pattern {pattern[:100]!r}: {fault}") from None
 
 
@@ -1001,50 +963,43 @@ def _translate(pattern: str, largest: int) -> str:
     """Return `pattern` with its properties up to the character `largest` written out."""
 
     def written_out(item: re.Match[str]) -> str:
-        members = _PART.sub(lambda part: _members(part[0], largest), item[0])
+        members = re.sub(parts, lambda part: _members(part[0], largest), item[0])
         return members if item[0][0] == "[" or members == item[0] else f"[{members}]"
 
+    parts = rf"(?s){_PROPERTY}|\\.|-(?=\\[pPsS])"
     return re.sub(rf"(?s){_CLASS}|{_PROPERTY}|\\.", written_out, pattern)
 
 
-# Unicode's White_Space and what is not; the \s of `re` has U+001C to U+001F too.
-_WHITE_SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000-\u3000"
-_NOT_WHITE_SPACE = (
-    r"\0-\x08\x0e-\x1f!-\x84\x86-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e"
-    r"\u2030-\u205e\u2060-\u2fff\u3001-\U0010ffff"
-)
+# What stands in a class for Unicode's White_Space (the \s of `re` has U+001C to U+001F too), for
+# what is not, and for a hyphen before such an escape.
+_MEMBERS = {
+    r"\s": r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000-\u3000",
+    r"\S": r"\0-\x08\x0e-\x1f!-\x84\x86-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e"
+    r"\u2030-\u205e\u2060-\u2fff\u3001-\U0010ffff",
+    "-": r"\-",
+}
 
 
 def _members(part: str, largest: int) -> str:
-    """Return what stands in a class for a property, for white space, for a hyphen before one."""
+    """Return what stands in a class for a property, or for one of `_MEMBERS`."""
     if not re.fullmatch(_PROPERTY, part):
-        return {r"\s": _WHITE_SPACE, r"\S": _NOT_WHITE_SPACE, "-": r"\-"}.get(part, part)
-    name, complement = _category(part), ("P" in part[:2]) != ("^" in part)
-    runs = groupby(_category_runs(largest), lambda run: run[0].startswith(name) != complement)
-    ranges = [(first[1], [first, *rest][-1][2]) for chosen, (first, *rest) in runs if chosen]
-    # A class cannot be empty: if need be it has a character that is in no text it is for.
-    return "".join(
-        f"{re.escape(chr(first))}-{re.escape(chr(last))}"
-        for first, last in ranges or [(_UNICODE, _UNICODE)]
-    )
-
-
-def _category(escape: str) -> str:
-    name = escape[2:].strip("{}").removeprefix("^")
+        return _MEMBERS.get(part, part)
+    name = part[2:].strip("{}").removeprefix("^")
+    complement = (part[1] == "P") != ("^" in part)
     if not re.fullmatch("C[cfnos]?|L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|S[ckmo]?|Z[lps]?", name):
-        raise ValueError(f"{escape[:100]} is not a general category of one or two letters")
-    return name
+        raise ValueError(f"{part[:100]} is not a general category of one or two letters")
+    runs = groupby(_category_runs(largest), lambda run: run[0].startswith(name) != complement)
+    chosen = ["".join(run for _, run in neighbours) for wanted, neighbours in runs if wanted]
+    # A class cannot be empty: if need be it has a character that is in no text it is for.
+    return "".join(f"{re.escape(run[0])}-{re.escape(run[-1])}" for run in chosen or ["\U0010ffff"])
 
 
 @cache
-def _category_runs(largest: int) -> list[tuple[str, int, int]]:
-    """Return `(category, first, last)` for each run of characters of one category.
-
-    What lies beyond `largest` is the last run, and its category "" that of no property.
-    """
-    runs = groupby(range(largest + 1), key=lambda code: unicodedata.category(chr(code)))
-    known = [(category, codes[0], codes[-1]) for category, run in runs for codes in [list(run)]]
-    return known + [("", largest + 1, _UNICODE)] * (largest < _UNICODE)
+def _category_runs(largest: int) -> list[tuple[str, str]]:
+    """Return `(category, characters)` for each run; of what is beyond, "" and the two ends."""
+    runs = groupby(map(chr, range(largest + 1)), unicodedata.category)
+    known = [(category, "".join(run)) for category, run in runs]
+    return known if largest == _UNICODE else [*known, ("", f"{chr(largest + 1)}\U0010ffff")]
 
 
 # ---------------------------------------------------------------------------
@@ -1284,7 +1239,7 @@ class BPETokenizer:
         [97, 256, 98]
         """
         coder, done = self._coder, 0
-        if coder.splitter.looks_back:
+        if coder.looks_back:
             pattern = _shown(self.pattern)
             raise ValueError(f"a stream cannot be split by {pattern}, which looks back")
         held, fresh = "", io.StringIO()
@@ -1298,8 +1253,7 @@ class BPETokenizer:
                     yield from chain.from_iterable(
                         coder.encoded_pieces(text[:place], allowed_special, done)
                     )
-                    further = coder.splitter.further_cuts(pieces)
-                    yield from chain.from_iterable(map(coder.encoded.__getitem__, further))
+                    yield from chain.from_iterable(map(coder.encoded.__getitem__, pieces))
                     place += sum(map(len, pieces))
                     held, fresh = text[place:], io.StringIO()
                     done += place
@@ -1817,20 +1771,22 @@ class _Coder:
         special_tokens: Mapping[str, int],
     ) -> None:
         self.pattern = pattern
-        self.splitter = _splitter(pattern)
+        patterns = (pattern,) if isinstance(pattern, str) else pattern or ()
+        self.splitters = list(map(_Splitter, patterns))
+        self.is_known = pattern in _KNOWN_PATTERNS
+        self.looks_back = any(splitter.looks_back for splitter in self.splitters)
         self.normalization = normalization
         self.encoded = encoded
         self.special_tokens = special_tokens
         self.names = frozenset(special_tokens)
         # Whether neither a pre-token nor a name goes on where `_UP_TO_A_BORDER` ends.
-        self.has_borders = self.splitter.is_known and not any(
-            map(_UP_TO_A_BORDER.match, self.names)
-        )
+        self.has_borders = self.is_known and not any(map(_UP_TO_A_BORDER.match, self.names))
 
     def split(self, text: str) -> Iterable[str]:
         if self.normalization is not None:
             text = unicodedata.normalize("NFC", text)
-        return self.splitter.split(text)
+        in_blocks = self.is_known and len(text) > _BLOCK_SIZE
+        return _cut(_BLOCK.findall(text) if in_blocks else [text], self.splitters)
 
     def pieces(self, text: str) -> Iterable[str]:
         """Return the pieces of `text`, special tokens among them, and some perhaps empty."""
@@ -1844,7 +1800,12 @@ class _Coder:
         self, text: str, allowed_special: str | Collection[str], offset: int = 0
     ) -> Iterable[tuple[int, ...]]:
         """Return the ids of each piece of `text`, which stands `offset` characters into its own."""
-        names = self.allowed_names(text, allowed_special, offset)
+        names = self.names_sought(allowed_special)
+        if isinstance(allowed_special, str) and allowed_special == "none_raise":
+            if found := _names_pattern(names).search(text):
+                position = offset + found.start()
+                raise ValueError(f"special token {_shown(found[0])} at position {position}")
+            names = frozenset()
         return chain.from_iterable(
             [(self.special_tokens[segment],)]
             if segment in names
@@ -1852,56 +1813,46 @@ class _Coder:
             for segment in _split_at_names(text, names)
         )
 
-    def allowed_names(
-        self, text: str, allowed_special: str | Collection[str], offset: int = 0
-    ) -> frozenset[str]:
-        if isinstance(allowed_special, str) and allowed_special == "all":
-            return self.names
-        if isinstance(allowed_special, str) and allowed_special in ("none", "none_raise"):
-            found = allowed_special == "none_raise" and _names_pattern(self.names).search(text)
-            if found:
-                position = offset + found.start()
-                raise ValueError(f"special token {_shown(found.group())} at position {position}")
-            return frozenset()
-        if isinstance(allowed_special, str) or not isinstance(allowed_special, Collection):
-            raise ValueError(
-                "allowed_special must be 'all', 'none', 'none_raise' or a collection of names, "
-                f"not {_shown(allowed_special)}"
-            )
-        for name in frozenset(allowed_special) - self.names:
-            raise ValueError(f"{_shown(name)} is not a registered special token")
-        return frozenset(allowed_special)
+    def names_sought(self, allowed_special: str | Collection[str]) -> frozenset[str]:
+        """Return the special tokens to find: those allowed, and all if one found is an error."""
+        if isinstance(allowed_special, str):
+            if allowed_special in ("all", "none_raise"):
+                return self.names
+            if allowed_special == "none":
+                return frozenset()
+        elif isinstance(allowed_special, Collection):
+            for name in frozenset(allowed_special) - self.names:
+                raise ValueError(f"{_shown(name)} is not a registered special token")
+            return frozenset(allowed_special)
+        raise ValueError(
+            "allowed_special must be 'all', 'none', 'none_raise' or a collection of names, "
+            f"not {_shown(allowed_special)}"
+        )
 
     def settled(self, text: str, allowed_special: str | Collection[str]) -> tuple[int, list[str]]:
         """Return how much of `text` is cut the same whatever comes after it.
 
         That is, as if nothing came after it, up to a place: the end of the last special token
         that stays one, and then the last border of a known pattern. If there is none, some
-        pieces follow: all but the last two, which more text may change.
+        pieces follow: what comes of all that the first pattern cuts but the last two, which
+        more text may change.
         """
-        raises = isinstance(allowed_special, str) and allowed_special == "none_raise"
-        names = self.names if raises else self.allowed_names("", allowed_special)
+        names = self.names_sought(allowed_special)
         # A name that starts at or after this place may still turn out to be a longer one.
         decided = max(len(text) - max(map(len, names), default=1) + 1, 0)
         found = _names_pattern(names).finditer(text)
         place = max((name.end() for name in found if name.start() < decided), default=0)
         rest = text[place:decided]
-        if self.splitter.is_known and (sure := _UP_TO_A_BORDER.match(rest)):
+        if self.is_known and (sure := _UP_TO_A_BORDER.match(rest)):
             return place + sure.end(), []
         if self.normalization is not None:
             return place, []
-        return place, list(filter(None, self.splitter.first_cut(rest)))[:-2]
+        first_cut = list(filter(None, _cut([rest], self.splitters[:1])))
+        return place, list(_cut(first_cut[:-2], self.splitters[1:]))
 
     def blocks(self, text: str) -> Iterable[str]:
         """Cut a long text where neither a pre-token nor a special token goes on, if possible."""
-        if not self.has_borders:
-            return [text]
-        return (block.group() for block in _LARGE_BLOCK.finditer(text))
-
-
-@lru_cache(maxsize=64)
-def _splitter(pattern: str | tuple[str, ...] | None) -> _Splitter:
-    return _Splitter(pattern)
+        return (block[0] for block in _BLOCK.finditer(text)) if self.has_borders else [text]
 
 
 def _checked_pattern(pattern: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
@@ -1916,22 +1867,22 @@ def _checked_pattern(pattern: str | Sequence[str] | None) -> str | tuple[str, ..
 
 @lru_cache(maxsize=64)
 def _names_pattern(names: frozenset[str]) -> re.Pattern[str]:
-    return re.compile(f"({_any_of(names, 3)})" if names else "((?!))")
+    sought = names or {"\ud800"}  # a lone surrogate, which is in no text
+    return re.compile(f"({_any_of(sought, 3)})")
 
 
-def _any_of(names: Collection[str], depth: int) -> str:
+def _any_of(names: Iterable[str], depth: int) -> str:
     """Return a pattern for the longest of `names`, which tells them apart by first letters.
 
     Tried one after the other, thousands of names take a hundred times as long.
     """
+    names = sorted(names, reverse=True)  # a name comes before its own beginnings
     if depth == 0 or len(names) == 1:
-        return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    groups = groupby(sorted(filter(None, names)), key=itemgetter(0))
-    parts = [
-        f"{re.escape(first)}(?:{_any_of([name[1:] for name in group], depth - 1)})"
-        for first, group in groups
-    ]
-    return "|".join(parts + [""] * ("" in names))
+        return "|".join(map(re.escape, names))
+    return "|".join(
+        f"{re.escape(first)}(?:{_any_of((name[1:] for name in group), depth - 1)})"
+        for first, group in groupby(names, key=lambda name: name[:1])
+    )
 
 
 def _split_at_names(text: str, names: frozenset[str]) -> list[str]:
@@ -3288,7 +3239,7 @@ def _pattern(text: str) -> str | None:
         raise argparse.ArgumentTypeError(f"no split pattern is called {text!r}")
     pattern = _PATTERNS.get(text, text)
     try:
-        _splitter(pattern)  # an invalid one shows now
+        BPETokenizer(pattern)  # an invalid one shows now
     except ValueError as fault:
         raise argparse.ArgumentTypeError(str(fault)) from None
     return pattern
