@@ -2285,22 +2285,22 @@ def _in_processes(
     # Only here, as there are places, such as a browser, where Python has no processes.
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
-    with ProcessPoolExecutor(workers, initializer=_keep_task, initargs=(task,)) as pool:
-        waiting: deque[Any] = deque()
-        try:
-            for job in jobs:
-                waiting.append(pool.submit(_do_task, job))
-                if len(waiting) > 2 * workers:  # jobs are made as they are needed
-                    yield waiting.popleft().result()
-            while waiting:
+    pool = ProcessPoolExecutor(workers, initializer=_keep_task, initargs=(task,))
+    waiting: deque[Any] = deque()
+    try:
+        for job in jobs:
+            waiting.append(pool.submit(_do_task, job))
+            if len(waiting) > 2 * workers:  # jobs are made as they are needed
                 yield waiting.popleft().result()
-        except BrokenProcessPool:
-            if sys.version_info < (3, 11, 5):  # it would wait for a write that nobody reads
-                cast(Any, pool)._call_queue._reader.close()
-            raise RuntimeError("a worker process ended before its work was done") from None
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool:
+        if sys.version_info < (3, 11, 5):  # it would wait for a write that nobody reads
+            cast(Any, pool)._call_queue._reader.close()
+        raise RuntimeError("a worker process ended before its work was done") from None
+    finally:
+        # It cancels jobs in its own thread; from here, one that it ends just then would stop it.
+        pool.shutdown(cancel_futures=True)
 
 
 def _keep_task(task: Callable[[Any], Any]) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -157,10 +160,38 @@ class TestWhatGoesWrong:
             call(tokenizer, documents())
         assert state(tokenizer) == state(BPETokenizer().train("abab", 257))
 
+    def test_nothing_is_left_of_a_pool_with_a_dead_worker(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Also if all that is done here comes between two jobs that the pool marks as failed."""
+        done_here = threading.Event()
+        fail, shutdown = Future.set_exception, ProcessPoolExecutor.shutdown
+
+        def fail_and_wait(job: Future[None], fault: BaseException) -> None:
+            fail(job, fault)
+            done_here.wait(20)
+
+        def shut_down(pool: ProcessPoolExecutor, *arguments: bool, **options: bool) -> None:
+            done_here.set()
+            shutdown(pool, *arguments, **options)
+
+        def jobs() -> Iterator[int]:
+            yield from [30] * 4  # seconds: two are begun, one is on its way, one waits here
+            multiprocessing.active_children()[0].kill()
+            yield 30
+
+        monkeypatch.setattr(Future, "set_exception", fail_and_wait)
+        monkeypatch.setattr(ProcessPoolExecutor, "shutdown", shut_down)
+        monkeypatch.setattr("concurrent.futures.process.EXTRA_QUEUED_CALLS", -1)
+        threads = threading.active_count()
+        with pytest.raises(RuntimeError, match="a worker process ended"):
+            list(bpe._in_processes(time.sleep, jobs(), workers=2))
+        assert not multiprocessing.active_children()
+        assert threading.active_count() == threads
+
     def test_what_a_worker_refuses_is_raised_here(self) -> None:
-        for documents in (["a" * 999, "b\ud800"], ["b" * 999, "\ud800"]):
-            with pytest.raises(UnicodeEncodeError):
-                BPETokenizer().train(documents, 300, workers=2)
+        with pytest.raises(UnicodeEncodeError):
+            BPETokenizer().train(["a" * 999, "b\ud800"], 300, workers=2)
         tokenizer = BPETokenizer(special_tokens=["<|end|>"])
         batch = tokenizer.encode_batch(DOCUMENTS, workers=2, allowed_special="none_raise")
         with pytest.raises(ValueError, match="at position 0"):
