@@ -33,7 +33,6 @@ import reprlib
 import secrets
 import shutil
 import signal
-import stat
 import struct
 import sys
 import time
@@ -41,13 +40,13 @@ import unicodedata
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache, cached_property, lru_cache, partial, reduce
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from inspect import cleandoc
-from itertools import chain, combinations, count, groupby, islice, pairwise, zip_longest
-from math import ceil, floor, inf, isqrt, sqrt
+from itertools import chain, combinations, count, groupby, islice, pairwise, tee, zip_longest
+from math import ceil, floor, isqrt, sqrt
 from operator import add, iconcat, index, itemgetter
 from pathlib import Path
 from statistics import NormalDist
@@ -3036,27 +3035,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     {(108, 111): 256, (256, 119): 257}
     """
     options = _argument_parser().parse_args(arguments)
-    options.files = [options.files] if isinstance(options.files, str) else options.files
-    fills_the_terminal = options.output is None and os.isatty(1)
     options.allowed_special = "all" if options.special_tokens else "none"
-    options.progress = _Progress(os.isatty(2) and not fills_the_terminal)
-    status = 0
+    fills_the_terminal = options.output is None and os.isatty(1)
+    progress = options.progress = _Progress(os.isatty(2) and not fills_the_terminal)
     try:
-        options.progress.size = sum(map(_size, options.files))
+        sources = (0 if name == "-" else name for name in options.files)
+        progress.size = sum(os.stat(source).st_size for source in sources)  # noqa: PTH116
         options.run(options)
+        return 0
     except KeyboardInterrupt:
-        status = 130
+        return 130
     except BrokenPipeError:
-        pass  # whoever read the output has seen enough
+        return 0  # whoever read the output has seen enough
     except (OSError, ValueError, RuntimeError, MemoryError) as fault:
         message = str(fault) or type(fault).__name__
         if isinstance(fault, OSError) and fault.strerror:
             named = f"{os.fsdecode(fault.filename)}: " if fault.filename else ""
             message = named + fault.strerror
-        options.progress.note(f"bpe: {message}")
-        status = 1
-    options.progress.clear()
-    return status
+        progress.note(f"bpe: {message}")
+        return 1
+    finally:
+        progress.clear()
 
 
 def _run_train(options: argparse.Namespace) -> None:
@@ -3086,7 +3085,6 @@ def _run_count(options: argparse.Namespace) -> None:
     For example:
       bpe count -t tokenizer.json *.txt
     """
-    tokenizer = BPETokenizer.from_file(options.vocabulary)
 
     def print_row(tokens: int, size: int, name: str) -> None:
         options.progress.clear()
@@ -3094,6 +3092,7 @@ def _run_count(options: argparse.Namespace) -> None:
         with _output(None) as file:
             file.write(os.fsencode(f"{tokens:10} {size:10} {bytes_per_token:>6} {name}\n"))
 
+    tokenizer = BPETokenizer.from_file(options.vocabulary)
     total = 0
     for name in options.files:
         start = options.progress.done
@@ -3117,17 +3116,13 @@ def _run_show(options: argparse.Namespace) -> None:
     text = _read_text(options.files[0], options)
     if options.output is not None:
         page = _page(options.files[0], "".join(text), tokenizers, options.allowed_special)
-        with _output(options.output) as file:
-            file.write(page.encode("utf-8"))
+        write_atomically(options.output, page)
         return
     color = os.isatty(1) and not os.environ.get("NO_COLOR")
-    pieces: Iterable[str] = _pieces_of(
-        text, all(each._coder.has_borders for each in tokenizers.values())
-    )
-    if len(tokenizers) > 1:
-        pieces = list(pieces)
+    has_borders = all(tokenizer._coder.has_borders for tokenizer in tokenizers.values())
+    copies = tee(_pieces_of(text, has_borders), len(tokenizers))
     with _output(None) as file:
-        for name, tokenizer in tokenizers.items():
+        for (name, tokenizer), pieces in zip(tokenizers.items(), copies, strict=True):
             file.write(os.fsencode(f"==> {name} <==\n") if len(tokenizers) > 1 else b"")
             bar, piece = "", "\n"
             for piece in pieces:
@@ -3148,9 +3143,9 @@ def _run_encode(options: argparse.Namespace) -> None:
       bpe encode -t tokenizer.json < text.txt | bpe decode -t tokenizer.json
     """
     tokenizer = BPETokenizer.from_file(options.vocabulary)
-    if options.separator not in {None, *tokenizer.special_tokens}:
-        raise ValueError(f"{options.vocabulary}: no special token {options.separator!r}")
-    separator = [tokenizer.special_tokens[name] for name in [options.separator] if name]
+    separator: list[int] = []
+    if options.separator is not None:
+        separator = tokenizer.encode(options.separator, allowed_special=[options.separator])
     largest = max(tokenizer.vocab)
     if options.output is not None and largest >= 1 << 32:
         raise ValueError(f"{options.vocabulary}: the id {largest} does not fit into uint32")
@@ -3312,7 +3307,8 @@ def _parts(tokens: Iterable[bytes]) -> Iterator[tuple[str, int, int]]:
 
 class _ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"bpe: {_one_line(message)} ({self.prog} --help says more)\n")
+        message = " ".join(message.splitlines())
+        self.exit(2, f"bpe: {message} ({self.prog} --help says more)\n")
 
 
 def _argument_parser() -> argparse.ArgumentParser:
@@ -3328,45 +3324,42 @@ def _argument_parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        added.set_defaults(run=run, output=None, workers=1, special_tokens=False)
+        added.set_defaults(run=run, files=["-"], output=None, workers=1, special_tokens=False)
         return added
 
-    train = command(_run_train)
-    count = command(_run_count)
-    show = command(_run_show)
-    encode = command(_run_encode)
-    decode = command(_run_decode)
+    def add(to: Iterable[Any], about: str, *names: str, **settings: Any) -> None:
+        for each in to:
+            each.add_argument(*names, help=about, **settings)
+
+    train, count, show, encode, decode = map(
+        command, (_run_train, _run_count, _run_show, _run_encode, _run_decode)
+    )
     about = "what `bpe train` wrote, a .tiktoken file, a tokenizer.json"
-    for each in (count, encode, decode):
-        each.add_argument("-t", "--vocabulary", required=True, help=about)
+    add([count, encode, decode], about, "-t", "--vocabulary", required=True)
     about += "; of several, the text under each"
-    show.add_argument("-t", "--vocabulary", action="append", required=True, help=about)
+    add([show], about, "-t", "--vocabulary", required=True, action="append")
     about = "what to read; without it, or for -, standard input"
-    for each in (train, count, encode):
-        each.add_argument("files", nargs="*", default=["-"], metavar="FILE", help=about)
-    for each in (show, decode):
-        each.add_argument("files", nargs="?", default="-", metavar="FILE", help=about)
-    for each, name in ((train, "-o"), (show, "--html"), (encode, "-o"), (decode, "-o")):
-        settings: dict[str, Any] = {"dest": "output", "metavar": "OUT", "required": each is train}
-        each.add_argument(name, help="write to this file", **settings)
-    for each in (train, encode):
-        about = "how many processes to use (1)"
-        each.add_argument("--workers", type=_at_least(1), default=1, metavar="N", help=about)
+    add([train, count, encode], about, "files", metavar="FILE", nargs="*")
+    add([show, decode], about, "files", metavar="FILE", nargs="?", type=lambda name: [name])
+    about = "write to this file"
+    add([train], about, "-o", dest="output", metavar="OUT", required=True)
+    add([show], about, "--html", dest="output", metavar="OUT")
+    add([encode, decode], about, "-o", dest="output", metavar="OUT")
+    about = "how many processes to use (1)"
+    add([train, encode], about, "--workers", metavar="N", type=_at_least(1))
     about = "recognise special tokens in the text; without it their names are ordinary text"
-    for each in (count, show, encode):
-        each.add_argument("--special-tokens", action="store_true", help=about)
+    add([count, show, encode], about, "--special-tokens", action="store_true")
     about = "for bytes that are not UTF-8: end with an error (strict), or put U+FFFD for them"
-    for each in (train, count, show, encode):
-        choices = ["strict", "replace"]
-        each.add_argument("--errors", choices=choices, default="strict", help=about)
+    choices = ["strict", "replace"]
+    add([train, count, show, encode], about, "--errors", choices=choices, default="strict")
     about = "tokens to have in the end, bytes and learned ones; special tokens come on top"
-    train.add_argument("--vocab-size", type=_at_least(256), required=True, metavar="N", help=about)
+    add([train], about, "--vocab-size", metavar="N", type=_at_least(256), required=True)
     about, names = "how text is split first (gpt4)", "|".join([*_PATTERNS, "REGEX"])
-    train.add_argument("--pattern", type=_pattern, default="gpt4", metavar=names, help=about)
+    add([train], about, "--pattern", metavar=names, type=_pattern, default="gpt4")
     about = "a special token to have; can be repeated"
-    train.add_argument("--special", action="append", default=[], metavar="NAME", help=about)
-    encode.add_argument("--separator", metavar="NAME", help="a special token between two files")
-    decode.add_argument("--dtype", choices=_RAW_FORMATS, help="read what `encode -o` wrote")
+    add([train], about, "--special", metavar="NAME", action="append", default=[])
+    add([encode], "a special token between two files", "--separator", metavar="NAME")
+    add([decode], "read what `encode -o` wrote", "--dtype", choices=_RAW_FORMATS)
     return parser
 
 
@@ -3390,12 +3383,6 @@ def _pattern(text: str) -> str | None:
     return pattern
 
 
-def _size(name: str) -> float:
-    """Return how many bytes a file has, infinity if that is not known."""
-    status = os.stat(0 if name == "-" else name)  # noqa: PTH116
-    return status.st_size if stat.S_ISREG(status.st_mode) else inf
-
-
 def _read(name: str, options: argparse.Namespace) -> Iterator[bytes]:
     """Yield a file, or standard input if `name` is `-`, in blocks."""
     source = 0 if name == "-" else name
@@ -3411,13 +3398,12 @@ def _read_text(name: str, options: argparse.Namespace) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")(options.errors)
     offset = 0
     for block in chain(_read(name, options), [b""]):
-        held = len(decoder.getstate()[0])  # bytes of a character that goes on in this block
+        offset += len(block)
         try:
             yield decoder.decode(block, final=not block)
-        except UnicodeDecodeError as fault:
-            place = f"byte offset {offset - held + fault.start}"
+        except UnicodeDecodeError as fault:  # in this block, or a character that began before
+            place = f"byte offset {offset - len(fault.object) + fault.start}"
             raise ValueError(f"{name}: not UTF-8 at {place} (--errors replace goes on)") from None
-        offset += len(block)
 
 
 def _pieces_of(text: Iterable[str], has_borders: bool = True) -> Iterator[str]:
@@ -3433,15 +3419,10 @@ def _pieces_of(text: Iterable[str], has_borders: bool = True) -> Iterator[str]:
         yield "".join(held)
 
 
-@contextmanager
-def _output(path: str | None) -> Iterator[BinaryIO]:
+def _output(path: str | None) -> AbstractContextManager[BinaryIO]:
     """Open what results go to: what will replace the file at `path`, or standard output."""
-    if path is not None:
-        with _replacing(path) as file:
-            yield file
-    else:  # not `sys.stdout`, which would complain once more about a closed pipe at the end
-        with open(1, "wb", closefd=False) as file:
-            yield file
+    # Not `sys.stdout`, which would complain once more about a closed pipe at the end.
+    return open(1, "wb", closefd=False) if path is None else _replacing(path)
 
 
 class _Progress:
@@ -3451,13 +3432,13 @@ class _Progress:
 
     def __init__(self, shown: bool) -> None:
         self.shown = shown
-        self.size: float = 0  # of all input in bytes
+        self.size = 0  # of all input in bytes; what a pipe holds counts as 0
         self.done = 0  # bytes read so far
         self.due = self.learning_since = 0.0
 
     def reading(self, size: int) -> None:
         self.done += size
-        known = 0 < self.size < inf
+        known = self.done <= self.size
         share = f" of {self.size / 1e6:.1f}, {self.done / self.size:.0%}" if known else ""
         self._say(f"reading: {self.done / 1e6:.1f} MB{share}")
 
@@ -3470,7 +3451,7 @@ class _Progress:
 
     def note(self, line: str) -> None:
         self.clear()
-        sys.stderr.write(_one_line(line) + "\n")
+        sys.stderr.write(" ".join(line.splitlines()) + "\n")
 
     def clear(self) -> None:
         if self.due:  # something has been said
@@ -3482,10 +3463,6 @@ class _Progress:
             sys.stderr.write(f"\r{line:{self.WIDTH}}")
             sys.stderr.flush()
             self.due = time.monotonic() + 0.1
-
-
-def _one_line(message: str) -> str:
-    return " ".join(message.splitlines())
 
 
 # ---------------------------------------------------------------------------

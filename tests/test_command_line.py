@@ -462,7 +462,11 @@ class TestErrors:
             (["count", "-t", "t.json"], b"ab\xff", "-: not UTF-8 at byte offset 2 "),
             (["encode", "-t", "t.json"], b"ab\xed\x95", "-: not UTF-8 at byte offset 2 "),
             (["encode", "-t", "t.json", "-o", "no/x"], b"", "FOLDER/no: No such file or directory"),
-            (["encode", "-t", "t.json", "--separator", "x"], b"", "t.json: no special token 'x'"),
+            (
+                ["encode", "-t", "t.json", "--separator", "x"],
+                b"",
+                "'x' is not a registered special",
+            ),
             (
                 ["train", "-o", "no/t", "--vocab-size", "300"],
                 b"",
@@ -594,7 +598,7 @@ class TestProgress:
         monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
         progress = bpe._Progress(shown=True)
         progress.reading(1_500_000)
-        progress.size = 6e6
+        progress.size = 6_000_000
         progress.reading(1_500_000)
         progress.learning(0, 500)
         for done in (1, 2, 101):

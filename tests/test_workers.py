@@ -1,14 +1,17 @@
-"""More than one process: the same rules and ids, read as needed, and a clear end when one dies."""
+"""More than one process: the same rules and ids, read as needed; each ends, whatever happens."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import repeat
+from operator import length_hint
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ import pytest
 import bpe
 from bpe import GPT2_SPLIT_PATTERN, BPETokenizer
 
+ROOT = Path(bpe.__file__).parent
 DOCUMENTS = [bpe.SAMPLE_EN, bpe.SAMPLE_KO, "<|end|>", "", "a  b\n\n" * 40, bpe.SAMPLE_EN[::-1]] * 3
 
 
@@ -115,6 +119,12 @@ class TestEncoding:
         assert 100 < read < 110
         del ids
         assert not multiprocessing.active_children()
+
+    def test_even_many_empty_texts_are_read_as_they_are_needed(self) -> None:
+        texts = repeat("", 200_000)
+        ids = BPETokenizer().encode_batch(texts, workers=2)
+        assert list(next(ids)) == []
+        assert length_hint(texts) > 100_000
 
 
 def learn(tokenizer: BPETokenizer, documents: Iterator[str]) -> None:
@@ -216,7 +226,7 @@ def test_however_processes_start(method: str, tmp_path: Path) -> None:
     script.write_text(
         f"""
 import multiprocessing, sys
-sys.path.insert(0, {str(Path(bpe.__file__).parent)!r})
+sys.path.insert(0, {str(ROOT)!r})
 import bpe
 if __name__ == "__main__":
     multiprocessing.set_start_method({method!r})
@@ -230,6 +240,39 @@ if __name__ == "__main__":
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("True True\n", "")
+
+
+PROGRAM = """
+import multiprocessing, sys
+import bpe
+
+def texts():
+    yield from ["a" * bpe._BATCH_SIZE] * 3
+    print("at work", flush=True)
+    sys.stdin.read()
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    bpe.BPETokenizer(None).train(texts(), 300, workers=2)
+"""
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_workers_end_with_the_process_that_they_work_for(method: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    with subprocess.Popen(
+        [sys.executable, "program.py", method],
+        cwd=tmp_path,
+        env=dict(os.environ) | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"at work\n"
+        process.kill()
+        # What they hold of the pipe is closed when the last of them ends.
+        assert process.communicate(timeout=60)[0] == b""
 
 
 def test_one_worker_is_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
