@@ -3035,7 +3035,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     {(108, 111): 256, (256, 119): 257}
     """
     options = _argument_parser().parse_args(arguments)
-    options.allowed_special = "all" if options.special_tokens else "none"
     fills_the_terminal = options.output is None and os.isatty(1)
     progress = options.progress = _Progress(os.isatty(2) and not fills_the_terminal)
     try:
@@ -3115,8 +3114,7 @@ def _run_show(options: argparse.Namespace) -> None:
     tokenizers = {name: BPETokenizer.from_file(name) for name in options.vocabulary}
     text = _read_text(options.files[0], options)
     if options.output is not None:
-        page = _page(options.files[0], "".join(text), tokenizers, options.allowed_special)
-        write_atomically(options.output, page)
+        write_atomically(options.output, _page("".join(text), tokenizers, options))
         return
     color = os.isatty(1) and not os.environ.get("NO_COLOR")
     has_borders = all(tokenizer._coder.has_borders for tokenizer in tokenizers.values())
@@ -3143,16 +3141,13 @@ def _run_encode(options: argparse.Namespace) -> None:
       bpe encode -t tokenizer.json < text.txt | bpe decode -t tokenizer.json
     """
     tokenizer = BPETokenizer.from_file(options.vocabulary)
-    separator: list[int] = []
-    if options.separator is not None:
-        separator = tokenizer.encode(options.separator, allowed_special=[options.separator])
     largest = max(tokenizer.vocab)
     if options.output is not None and largest >= 1 << 32:
         raise ValueError(f"{options.vocabulary}: the id {largest} does not fit into uint32")
     dtype = "uint16" if largest < 1 << 16 else "uint32"
     total = 0
     with _output(options.output) as file:
-        for ids in filter(len, _encoded(tokenizer, options.files, options, separator)):
+        for ids in filter(len, _encoded(tokenizer, options.files, options)):
             if options.output is None:
                 space = " " if total else ""
                 file.write((space + " ".join(map(str, ids))).encode("ascii"))
@@ -3185,12 +3180,12 @@ def _run_decode(options: argparse.Namespace) -> None:
 
 
 def _encoded(
-    tokenizer: BPETokenizer,
-    names: Iterable[str],
-    options: argparse.Namespace,
-    separator: Sequence[int] = (),
+    tokenizer: BPETokenizer, names: Iterable[str], options: argparse.Namespace
 ) -> Iterator[Sequence[int]]:
-    """Yield the ids of files in batches, some perhaps empty, with `separator` between two files."""
+    """Yield the ids of files in batches, some perhaps empty; the separator stands between two."""
+    separator: list[int] = []
+    if options.separator is not None:
+        separator = tokenizer.encode(options.separator, allowed_special=[options.separator])
     texts = (_read_text(name, options) for name in names)
     if tokenizer._coder.has_borders:
         # An empty text stands between two files, and comes back as no ids at all.
@@ -3259,14 +3254,12 @@ stripes, with a line below, is cut: each stripe is a token that holds some of it
 """
 
 
-def _page(
-    name: str, text: str, tokenizers: Mapping[str, BPETokenizer], allowed_special: str
-) -> str:
+def _page(text: str, tokenizers: Mapping[str, BPETokenizer], options: argparse.Namespace) -> str:
     """Return a page, complete in itself, with `text` cut into tokens by each of `tokenizers`."""
-    parts = [_PAGE_HEAD.replace("{name}", html.escape(name))]
+    parts = [_PAGE_HEAD.replace("{name}", html.escape(options.files[0]))]
     size = len(text.encode("utf-8"))
     for vocabulary, tokenizer in tokenizers.items():
-        ids = tokenizer.encode(text, allowed_special)
+        ids = tokenizer.encode(text, options.allowed_special)
         tokens = [tokenizer.vocab[token] for token in ids]
         titles = [f"{token}: {data.hex(' ')}" for token, data in zip(ids, tokens, strict=True)]
         parts.append(
@@ -3324,7 +3317,7 @@ def _argument_parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        added.set_defaults(run=run, files=["-"], output=None, workers=1, special_tokens=False)
+        added.set_defaults(run=run, files=["-"], output=None, separator=None, workers=1)
         return added
 
     def add(to: Iterable[Any], about: str, *names: str, **settings: Any) -> None:
@@ -3341,14 +3334,13 @@ def _argument_parser() -> argparse.ArgumentParser:
     about = "what to read; without it, or for -, standard input"
     add([train, count, encode], about, "files", metavar="FILE", nargs="*")
     add([show, decode], about, "files", metavar="FILE", nargs="?", type=lambda name: [name])
-    about = "write to this file"
-    add([train], about, "-o", dest="output", metavar="OUT", required=True)
-    add([show], about, "--html", dest="output", metavar="OUT")
-    add([encode, decode], about, "-o", dest="output", metavar="OUT")
-    about = "how many processes to use (1)"
-    add([train, encode], about, "--workers", metavar="N", type=_at_least(1))
+    add([train], "write to this file", "-o", dest="output", metavar="OUT", required=True)
+    add([encode, decode], "write to this file", "-o", dest="output", metavar="OUT")
+    add([show], "write a page to this file", "--html", dest="output", metavar="OUT")
+    add([train, encode], "processes to use (1)", "--workers", metavar="N", type=_at_least(1))
     about = "recognise special tokens in the text; without it their names are ordinary text"
-    add([count, show, encode], about, "--special-tokens", action="store_true")
+    recognised: dict[str, Any] = {"action": "store_const", "const": "all", "default": "none"}
+    add([count, show, encode], about, "--special-tokens", dest="allowed_special", **recognised)
     about = "for bytes that are not UTF-8: end with an error (strict), or put U+FFFD for them"
     choices = ["strict", "replace"]
     add([train, count, show, encode], about, "--errors", choices=choices, default="strict")
