@@ -33,7 +33,6 @@ import reprlib
 import secrets
 import shutil
 import signal
-import stat
 import struct
 import sys
 import time
@@ -41,12 +40,12 @@ import unicodedata
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache, cached_property, lru_cache, partial, reduce
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from inspect import cleandoc
-from itertools import chain, combinations, count, groupby, islice, pairwise, zip_longest
+from itertools import chain, combinations, count, groupby, islice, pairwise, tee, zip_longest
 from math import ceil, floor, inf, isqrt, sqrt
 from operator import add, iconcat, index, itemgetter, mul
 from pathlib import Path
@@ -2269,22 +2268,22 @@ def _in_processes(
     # Only here, as there are places, such as a browser, where Python has no processes.
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
-    with ProcessPoolExecutor(workers, initializer=_keep_task, initargs=(task,)) as pool:
-        waiting: deque[Any] = deque()
-        try:
-            for job in jobs:
-                waiting.append(pool.submit(_do_task, job))
-                if len(waiting) > 2 * workers:  # jobs are made as they are needed
-                    yield waiting.popleft().result()
-            while waiting:
+    pool = ProcessPoolExecutor(workers, initializer=_keep_task, initargs=(task,))
+    waiting: deque[Any] = deque()
+    try:
+        for job in jobs:
+            waiting.append(pool.submit(_do_task, job))
+            if len(waiting) > 2 * workers:  # jobs are made as they are needed
                 yield waiting.popleft().result()
-        except BrokenProcessPool:
-            if sys.version_info < (3, 11, 5):  # it would wait for a write that nobody reads
-                cast(Any, pool)._call_queue._reader.close()
-            raise RuntimeError("a worker process ended before its work was done") from None
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool:
+        if sys.version_info < (3, 11, 5):  # it would wait for a write that nobody reads
+            cast(Any, pool)._call_queue._reader.close()
+        raise RuntimeError("a worker process ended before its work was done") from None
+    finally:
+        # It cancels jobs in its own thread; from here, one that it ends just then would stop it.
+        pool.shutdown(cancel_futures=True)
 
 
 def _keep_task(task: Callable[[Any], Any]) -> None:
@@ -2891,27 +2890,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     {(108, 111): 256, (256, 119): 257}
     """
     options = _argument_parser().parse_args(arguments)
-    options.files = [options.files] if isinstance(options.files, str) else options.files
     fills_the_terminal = options.output is None and os.isatty(1)
-    options.allowed_special = "all" if options.special_tokens else "none"
-    options.progress = _Progress(os.isatty(2) and not fills_the_terminal)
-    status = 0
+    progress = options.progress = _Progress(os.isatty(2) and not fills_the_terminal)
     try:
-        options.progress.size = sum(map(_size, options.files))
+        sources = (0 if name == "-" else name for name in options.files)
+        progress.size = sum(os.stat(source).st_size for source in sources)  # noqa: PTH116
         options.run(options)
+        return 0
     except KeyboardInterrupt:
-        status = 130
+        return 130
     except BrokenPipeError:
-        pass  # whoever read the output has seen enough
+        return 0  # whoever read the output has seen enough
     except (OSError, ValueError, RuntimeError, MemoryError) as fault:
         message = str(fault) or type(fault).__name__
         if isinstance(fault, OSError) and fault.strerror:
             named = f"{os.fsdecode(fault.filename)}: " if fault.filename else ""
             message = named + fault.strerror
-        options.progress.note(f"bpe: {message}")
-        status = 1
-    options.progress.clear()
-    return status
+        progress.note(f"bpe: {message}")
+        return 1
+    finally:
+        progress.clear()
 
 
 def _run_train(options: argparse.Namespace) -> None:
@@ -2941,7 +2939,6 @@ def _run_count(options: argparse.Namespace) -> None:
     For example:
       bpe count -t tokenizer.json *.txt
     """
-    tokenizer = BPETokenizer.from_file(options.vocabulary)
 
     def print_row(tokens: int, size: int, name: str) -> None:
         options.progress.clear()
@@ -2949,6 +2946,7 @@ def _run_count(options: argparse.Namespace) -> None:
         with _output(None) as file:
             file.write(os.fsencode(f"{tokens:10} {size:10} {bytes_per_token:>6} {name}\n"))
 
+    tokenizer = BPETokenizer.from_file(options.vocabulary)
     total = 0
     for name in options.files:
         start = options.progress.done
@@ -2971,18 +2969,13 @@ def _run_show(options: argparse.Namespace) -> None:
     tokenizers = {name: BPETokenizer.from_file(name) for name in options.vocabulary}
     text = _read_text(options.files[0], options)
     if options.output is not None:
-        page = _page(options.files[0], "".join(text), tokenizers, options.allowed_special)
-        with _output(options.output) as file:
-            file.write(page.encode("utf-8"))
+        write_atomically(options.output, _page("".join(text), tokenizers, options))
         return
     color = os.isatty(1) and not os.environ.get("NO_COLOR")
-    pieces: Iterable[str] = _pieces_of(
-        text, all(each._coder.has_borders for each in tokenizers.values())
-    )
-    if len(tokenizers) > 1:
-        pieces = list(pieces)
+    has_borders = all(tokenizer._coder.has_borders for tokenizer in tokenizers.values())
+    copies = tee(_pieces_of(text, has_borders), len(tokenizers))
     with _output(None) as file:
-        for name, tokenizer in tokenizers.items():
+        for (name, tokenizer), pieces in zip(tokenizers.items(), copies, strict=True):
             file.write(os.fsencode(f"==> {name} <==\n") if len(tokenizers) > 1 else b"")
             bar, piece = "", "\n"
             for piece in pieces:
@@ -3003,16 +2996,13 @@ def _run_encode(options: argparse.Namespace) -> None:
       bpe encode -t tokenizer.json < text.txt | bpe decode -t tokenizer.json
     """
     tokenizer = BPETokenizer.from_file(options.vocabulary)
-    if options.separator not in {None, *tokenizer.special_tokens}:
-        raise ValueError(f"{options.vocabulary}: no special token {options.separator!r}")
-    separator = [tokenizer.special_tokens[name] for name in [options.separator] if name]
     largest = max(tokenizer.vocab)
     if options.output is not None and largest >= 1 << 32:
         raise ValueError(f"{options.vocabulary}: the id {largest} does not fit into uint32")
     dtype = "uint16" if largest < 1 << 16 else "uint32"
     total = 0
     with _output(options.output) as file:
-        for ids in filter(len, _encoded(tokenizer, options.files, options, separator)):
+        for ids in filter(len, _encoded(tokenizer, options.files, options)):
             if options.output is None:
                 space = " " if total else ""
                 file.write((space + " ".join(map(str, ids))).encode("ascii"))
@@ -3045,12 +3035,12 @@ def _run_decode(options: argparse.Namespace) -> None:
 
 
 def _encoded(
-    tokenizer: BPETokenizer,
-    names: Iterable[str],
-    options: argparse.Namespace,
-    separator: Sequence[int] = (),
+    tokenizer: BPETokenizer, names: Iterable[str], options: argparse.Namespace
 ) -> Iterator[Sequence[int]]:
-    """Yield the ids of files in batches, some perhaps empty, with `separator` between two files."""
+    """Yield the ids of files in batches, some perhaps empty; the separator stands between two."""
+    separator: list[int] = []
+    if options.separator is not None:
+        separator = tokenizer.encode(options.separator, allowed_special=[options.separator])
     texts = (_read_text(name, options) for name in names)
     if tokenizer._coder.has_borders:
         # An empty text stands between two files, and comes back as no ids at all.
@@ -3119,14 +3109,12 @@ stripes, with a line below, is cut: each stripe is a token that holds some of it
 """
 
 
-def _page(
-    name: str, text: str, tokenizers: Mapping[str, BPETokenizer], allowed_special: str
-) -> str:
+def _page(text: str, tokenizers: Mapping[str, BPETokenizer], options: argparse.Namespace) -> str:
     """Return a page, complete in itself, with `text` cut into tokens by each of `tokenizers`."""
-    parts = [_PAGE_HEAD.replace("{name}", html.escape(name))]
+    parts = [_PAGE_HEAD.replace("{name}", html.escape(options.files[0]))]
     size = len(text.encode("utf-8"))
     for vocabulary, tokenizer in tokenizers.items():
-        ids = tokenizer.encode(text, allowed_special)
+        ids = tokenizer.encode(text, options.allowed_special)
         tokens = [tokenizer.vocab[token] for token in ids]
         titles = [f"{token}: {data.hex(' ')}" for token, data in zip(ids, tokens, strict=True)]
         parts.append(
@@ -3167,7 +3155,8 @@ def _parts(tokens: Iterable[bytes]) -> Iterator[tuple[str, int, int]]:
 
 class _ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"bpe: {_one_line(message)} ({self.prog} --help says more)\n")
+        message = " ".join(message.splitlines())
+        self.exit(2, f"bpe: {message} ({self.prog} --help says more)\n")
 
 
 def _argument_parser() -> argparse.ArgumentParser:
@@ -3183,45 +3172,41 @@ def _argument_parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        added.set_defaults(run=run, output=None, workers=1, special_tokens=False)
+        added.set_defaults(run=run, files=["-"], output=None, separator=None, workers=1)
         return added
 
-    train = command(_run_train)
-    count = command(_run_count)
-    show = command(_run_show)
-    encode = command(_run_encode)
-    decode = command(_run_decode)
+    def add(to: Iterable[Any], about: str, *names: str, **settings: Any) -> None:
+        for each in to:
+            each.add_argument(*names, help=about, **settings)
+
+    train, count, show, encode, decode = map(
+        command, (_run_train, _run_count, _run_show, _run_encode, _run_decode)
+    )
     about = "what `bpe train` wrote, a .tiktoken file, a tokenizer.json"
-    for each in (count, encode, decode):
-        each.add_argument("-t", "--vocabulary", required=True, help=about)
+    add([count, encode, decode], about, "-t", "--vocabulary", required=True)
     about += "; of several, the text under each"
-    show.add_argument("-t", "--vocabulary", action="append", required=True, help=about)
+    add([show], about, "-t", "--vocabulary", required=True, action="append")
     about = "what to read; without it, or for -, standard input"
-    for each in (train, count, encode):
-        each.add_argument("files", nargs="*", default=["-"], metavar="FILE", help=about)
-    for each in (show, decode):
-        each.add_argument("files", nargs="?", default="-", metavar="FILE", help=about)
-    for each, name in ((train, "-o"), (show, "--html"), (encode, "-o"), (decode, "-o")):
-        settings: dict[str, Any] = {"dest": "output", "metavar": "OUT", "required": each is train}
-        each.add_argument(name, help="write to this file", **settings)
-    for each in (train, encode):
-        about = "how many processes to use (1)"
-        each.add_argument("--workers", type=_at_least(1), default=1, metavar="N", help=about)
+    add([train, count, encode], about, "files", metavar="FILE", nargs="*")
+    add([show, decode], about, "files", metavar="FILE", nargs="?", type=lambda name: [name])
+    add([train], "write to this file", "-o", dest="output", metavar="OUT", required=True)
+    add([encode, decode], "write to this file", "-o", dest="output", metavar="OUT")
+    add([show], "write a page to this file", "--html", dest="output", metavar="OUT")
+    add([train, encode], "processes to use (1)", "--workers", metavar="N", type=_at_least(1))
     about = "recognise special tokens in the text; without it their names are ordinary text"
-    for each in (count, show, encode):
-        each.add_argument("--special-tokens", action="store_true", help=about)
+    recognised: dict[str, Any] = {"action": "store_const", "const": "all", "default": "none"}
+    add([count, show, encode], about, "--special-tokens", dest="allowed_special", **recognised)
     about = "for bytes that are not UTF-8: end with an error (strict), or put U+FFFD for them"
-    for each in (train, count, show, encode):
-        choices = ["strict", "replace"]
-        each.add_argument("--errors", choices=choices, default="strict", help=about)
+    choices = ["strict", "replace"]
+    add([train, count, show, encode], about, "--errors", choices=choices, default="strict")
     about = "tokens to have in the end, bytes and learned ones; special tokens come on top"
-    train.add_argument("--vocab-size", type=_at_least(256), required=True, metavar="N", help=about)
+    add([train], about, "--vocab-size", metavar="N", type=_at_least(256), required=True)
     about, names = "how text is split first (gpt4)", "|".join([*_PATTERNS, "REGEX"])
-    train.add_argument("--pattern", type=_pattern, default="gpt4", metavar=names, help=about)
+    add([train], about, "--pattern", metavar=names, type=_pattern, default="gpt4")
     about = "a special token to have; can be repeated"
-    train.add_argument("--special", action="append", default=[], metavar="NAME", help=about)
-    encode.add_argument("--separator", metavar="NAME", help="a special token between two files")
-    decode.add_argument("--dtype", choices=_RAW_FORMATS, help="read what `encode -o` wrote")
+    add([train], about, "--special", metavar="NAME", action="append", default=[])
+    add([encode], "a special token between two files", "--separator", metavar="NAME")
+    add([decode], "read what `encode -o` wrote", "--dtype", choices=_RAW_FORMATS)
     return parser
 
 
@@ -3245,12 +3230,6 @@ def _pattern(text: str) -> str | None:
     return pattern
 
 
-def _size(name: str) -> float:
-    """Return how many bytes a file has, infinity if that is not known."""
-    status = os.stat(0 if name == "-" else name)  # noqa: PTH116
-    return status.st_size if stat.S_ISREG(status.st_mode) else inf
-
-
 def _read(name: str, options: argparse.Namespace) -> Iterator[bytes]:
     """Yield a file, or standard input if `name` is `-`, in blocks."""
     source = 0 if name == "-" else name
@@ -3266,13 +3245,12 @@ def _read_text(name: str, options: argparse.Namespace) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")(options.errors)
     offset = 0
     for block in chain(_read(name, options), [b""]):
-        held = len(decoder.getstate()[0])  # bytes of a character that goes on in this block
+        offset += len(block)
         try:
             yield decoder.decode(block, final=not block)
-        except UnicodeDecodeError as fault:
-            place = f"byte offset {offset - held + fault.start}"
+        except UnicodeDecodeError as fault:  # in this block, or a character that began before
+            place = f"byte offset {offset - len(fault.object) + fault.start}"
             raise ValueError(f"{name}: not UTF-8 at {place} (--errors replace goes on)") from None
-        offset += len(block)
 
 
 def _pieces_of(text: Iterable[str], has_borders: bool = True) -> Iterator[str]:
@@ -3288,15 +3266,10 @@ def _pieces_of(text: Iterable[str], has_borders: bool = True) -> Iterator[str]:
         yield "".join(held)
 
 
-@contextmanager
-def _output(path: str | None) -> Iterator[BinaryIO]:
+def _output(path: str | None) -> AbstractContextManager[BinaryIO]:
     """Open what results go to: what will replace the file at `path`, or standard output."""
-    if path is not None:
-        with _replacing(path) as file:
-            yield file
-    else:  # not `sys.stdout`, which would complain once more about a closed pipe at the end
-        with open(1, "wb", closefd=False) as file:
-            yield file
+    # Not `sys.stdout`, which would complain once more about a closed pipe at the end.
+    return open(1, "wb", closefd=False) if path is None else _replacing(path)
 
 
 class _Progress:
@@ -3306,13 +3279,13 @@ class _Progress:
 
     def __init__(self, shown: bool) -> None:
         self.shown = shown
-        self.size: float = 0  # of all input in bytes
+        self.size = 0  # of all input in bytes; what a pipe holds counts as 0
         self.done = 0  # bytes read so far
         self.due = self.learning_since = 0.0
 
     def reading(self, size: int) -> None:
         self.done += size
-        known = 0 < self.size < inf
+        known = self.done <= self.size
         share = f" of {self.size / 1e6:.1f}, {self.done / self.size:.0%}" if known else ""
         self._say(f"reading: {self.done / 1e6:.1f} MB{share}")
 
@@ -3325,7 +3298,7 @@ class _Progress:
 
     def note(self, line: str) -> None:
         self.clear()
-        sys.stderr.write(_one_line(line) + "\n")
+        sys.stderr.write(" ".join(line.splitlines()) + "\n")
 
     def clear(self) -> None:
         if self.due:  # something has been said
@@ -3337,10 +3310,6 @@ class _Progress:
             sys.stderr.write(f"\r{line:{self.WIDTH}}")
             sys.stderr.flush()
             self.due = time.monotonic() + 0.1
-
-
-def _one_line(message: str) -> str:
-    return " ".join(message.splitlines())
 
 
 # ---------------------------------------------------------------------------

@@ -1,11 +1,17 @@
-"""More than one process: the same rules and ids, read as needed, and a clear end when one dies."""
+"""More than one process: the same rules and ids, read as needed; each ends, whatever happens."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import repeat
+from operator import length_hint
 from pathlib import Path
 
 import pytest
@@ -13,6 +19,7 @@ import pytest
 import bpe
 from bpe import GPT2_SPLIT_PATTERN, BPETokenizer
 
+ROOT = Path(bpe.__file__).parent
 DOCUMENTS = [bpe.SAMPLE_EN, bpe.SAMPLE_KO, "<|end|>", "", "a  b\n\n" * 40, bpe.SAMPLE_EN[::-1]] * 3
 
 
@@ -113,6 +120,12 @@ class TestEncoding:
         del ids
         assert not multiprocessing.active_children()
 
+    def test_even_many_empty_texts_are_read_as_they_are_needed(self) -> None:
+        texts = repeat("", 200_000)
+        ids = BPETokenizer().encode_batch(texts, workers=2)
+        assert list(next(ids)) == []
+        assert length_hint(texts) > 100_000
+
 
 def learn(tokenizer: BPETokenizer, documents: Iterator[str]) -> None:
     tokenizer.train(documents, 300, workers=2)
@@ -157,10 +170,38 @@ class TestWhatGoesWrong:
             call(tokenizer, documents())
         assert state(tokenizer) == state(BPETokenizer().train("abab", 257))
 
+    def test_nothing_is_left_of_a_pool_with_a_dead_worker(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Also if all that is done here comes between two jobs that the pool marks as failed."""
+        done_here = threading.Event()
+        fail, shutdown = Future.set_exception, ProcessPoolExecutor.shutdown
+
+        def fail_and_wait(job: Future[None], fault: BaseException) -> None:
+            fail(job, fault)
+            done_here.wait(20)
+
+        def shut_down(pool: ProcessPoolExecutor, *arguments: bool, **options: bool) -> None:
+            done_here.set()
+            shutdown(pool, *arguments, **options)
+
+        def jobs() -> Iterator[int]:
+            yield from [30] * 4  # seconds: two are begun, one is on its way, one waits here
+            multiprocessing.active_children()[0].kill()
+            yield 30
+
+        monkeypatch.setattr(Future, "set_exception", fail_and_wait)
+        monkeypatch.setattr(ProcessPoolExecutor, "shutdown", shut_down)
+        monkeypatch.setattr("concurrent.futures.process.EXTRA_QUEUED_CALLS", -1)
+        threads = threading.active_count()
+        with pytest.raises(RuntimeError, match="a worker process ended"):
+            list(bpe._in_processes(time.sleep, jobs(), workers=2))
+        assert not multiprocessing.active_children()
+        assert threading.active_count() == threads
+
     def test_what_a_worker_refuses_is_raised_here(self) -> None:
-        for documents in (["a" * 999, "b\ud800"], ["b" * 999, "\ud800"]):
-            with pytest.raises(UnicodeEncodeError):
-                BPETokenizer().train(documents, 300, workers=2)
+        with pytest.raises(UnicodeEncodeError):
+            BPETokenizer().train(["a" * 999, "b\ud800"], 300, workers=2)
         tokenizer = BPETokenizer(special_tokens=["<|end|>"])
         batch = tokenizer.encode_batch(DOCUMENTS, workers=2, allowed_special="none_raise")
         with pytest.raises(ValueError, match="at position 0"):
@@ -185,7 +226,7 @@ def test_however_processes_start(method: str, tmp_path: Path) -> None:
     script.write_text(
         f"""
 import multiprocessing, sys
-sys.path.insert(0, {str(Path(bpe.__file__).parent)!r})
+sys.path.insert(0, {str(ROOT)!r})
 import bpe
 if __name__ == "__main__":
     multiprocessing.set_start_method({method!r})
@@ -199,6 +240,39 @@ if __name__ == "__main__":
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("True True\n", "")
+
+
+PROGRAM = """
+import multiprocessing, sys
+import bpe
+
+def texts():
+    yield from ["a" * bpe._BATCH_SIZE] * 3
+    print("at work", flush=True)
+    sys.stdin.read()
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    bpe.BPETokenizer(None).train(texts(), 300, workers=2)
+"""
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_workers_end_with_the_process_that_they_work_for(method: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    with subprocess.Popen(
+        [sys.executable, "program.py", method],
+        cwd=tmp_path,
+        env=dict(os.environ) | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"at work\n"
+        process.kill()
+        # What they hold of the pipe is closed when the last of them ends.
+        assert process.communicate(timeout=60)[0] == b""
 
 
 def test_one_worker_is_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
