@@ -2890,8 +2890,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     {(108, 111): 256, (256, 119): 257}
     """
     options = _argument_parser().parse_args(arguments)
-    fills_the_terminal = options.output is None and os.isatty(1)
-    progress = options.progress = _Progress(os.isatty(2) and not fills_the_terminal)
+    prints_at_length = options.output is None and options.run is not _run_count
+    progress = options.progress = _Progress(
+        os.isatty(2) and not (prints_at_length and os.isatty(1))
+    )
     try:
         sources = (0 if name == "-" else name for name in options.files)
         progress.size = sum(os.stat(source).st_size for source in sources)  # noqa: PTH116

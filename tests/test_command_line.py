@@ -585,6 +585,11 @@ class TestProgress:
         )
         assert "reading" not in shown
 
+    def test_a_terminal_with_rows_has_it_before_each(self, folder: Path) -> None:
+        streams = ["stdout", "stderr"]
+        shown = on_a_terminal(folder, "count", "-t", "t.json", CORPUS, streams=streams)
+        assert re.fullmatch(rf"\rreading: .* +\r +\r +\d+ +\d+ +[\d.]+ {CORPUS}\n", shown)
+
     def test_what_it_says(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
