@@ -365,13 +365,13 @@ class _Learner:
                 continue
             parts = word.split(pair)
             self.words[number] = token.join(parts)
-            for part in parts[:-1]:
-                if part:
-                    before[part[-1]].append(number)
-            for part in parts[1:]:
-                if part:
-                    after[part[0]].append(number)
-            touching += [number] * parts[1:-1].count("")
+            for left, right in pairwise(parts):
+                if left:
+                    before[left[-1]].append(number)
+                if right:
+                    after[right[0]].append(number)
+            if len(parts) > 2:
+                touching += [number] * parts[1:-1].count("")
         first, second = pair[0], pair[1]
         for neighbour, numbers in before.items():
             self._exchange(neighbour + first, neighbour + token, numbers)
@@ -1659,13 +1659,11 @@ class BPETokenizer:
             vocabulary.add(left, right, ids[data] if data in ids else next(free))
             if progress is not None:
                 progress(token + 1 - first, room)
-        merged_words = learner.words
-        del learner  # its counts take more memory than all that is still to come
         learned = copy.copy(self)
         learned._whole_tokens = start._whole_tokens
         learned._names_with_own_id |= start._names_with_own_id
         learned._take_tokens(vocabulary, ids)
-        learned._encoded.seed(words, merged_words)
+        learned._encoded.seed(words, learner.words)
         return self._become(learned)
 
     def _words(self, counts: Mapping[str, int]) -> dict[str, int]:

@@ -154,7 +154,7 @@ def train_alone(name: str, limit: int) -> tuple[float, int]:
         peak = 0
         while process.poll() is None:
             peak = max(peak, _memory(process.pid))
-            sleep(0.1)
+            sleep(0.5)  # looking costs time too
         if process.returncode:
             raise SystemExit(f"training with {name} ended with {process.returncode}")
         assert process.stdout is not None
