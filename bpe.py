@@ -1005,6 +1005,8 @@ def _category_runs(largest: int) -> list[tuple[str, str]]:
 # BPETokenizer: train on a corpus, encode and decode anything, keep it, hand it over
 # ---------------------------------------------------------------------------
 
+_STREAM_CHUNK = 1 << 16  # characters that `encode_iterable` goes on with at once
+
 
 class BPETokenizer:
     """A byte-level BPE tokenizer with a split pattern and special tokens.
@@ -1220,7 +1222,7 @@ class BPETokenizer:
         if isinstance(texts, str):
             raise TypeError("texts must be strings, not one string")
         task = partial(_encode_texts, self, allowed_special)
-        workers = _checked_workers(workers)
+        workers = _integer(workers, "workers", 1)
         return chain.from_iterable(_in_processes(task, _batches(texts), workers))
 
     def encode_iterable(
@@ -1619,7 +1621,7 @@ class BPETokenizer:
         progress: Callable[[int, int], object] | None,
         workers: int,
     ) -> Counter[str]:
-        workers = _checked_workers(workers)
+        workers = _integer(workers, "workers", 1)
         if isinstance(text, (bytes, os.PathLike)) or not isinstance(text, Iterable):
             hint = "; to train on a file, read it: Path(…).read_text(encoding='utf-8')"
             raise TypeError(f"text must be str or strings, not {type(text).__name__}{hint}")
@@ -1742,7 +1744,6 @@ def _huggingface_content(tokenizer: BPETokenizer) -> dict[str, Any]:
 
 
 def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
-    alphabet = set(_byte_spelling())
     spelled = {token_id: _spelled(data) for token_id, data in tokenizer._ordinary.items()}
     ids = {spelling: token_id for token_id, spelling in spelled.items()}
     for name, token_id in tokenizer.special_tokens.items():
@@ -1752,9 +1753,13 @@ def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
             raise ValueError(
                 f"special token {_shown(name)} is spelled like token {ids[name]} there"
             )
-        if set(name) <= alphabet and not name.isascii():
-            raise ValueError(f"special token {_shown(name)} would be decoded as bytes there")
+        _check_no_bytes(name)
     return spelled
+
+
+def _check_no_bytes(name: str) -> None:
+    if not name.isascii() and set(name) <= set(_byte_spelling()):
+        raise ValueError(f"special token {_shown(name)} would be decoded as bytes there")
 
 
 class _Coder:
@@ -2213,7 +2218,6 @@ Result = TypeVar("Result")
 
 _BATCH_SIZE = 1 << 20  # characters that go to another process at once
 _SIZE_OF_A_TEXT = 64  # what it costs beside its characters, in characters
-_STREAM_CHUNK = 1 << 16  # characters that `encode_iterable` goes on with at once
 
 
 def _count_pieces(tokenizer: BPETokenizer, documents: Iterable[str]) -> Counter[str]:
@@ -2304,10 +2308,6 @@ _kept: list[Callable[[Any], Any]] = []  # in a worker process: what it is there 
 
 def _do_task(job: Any) -> Any:
     return _kept[0](job)
-
-
-def _checked_workers(workers: int) -> int:
-    return _integer(workers, "workers", 1)
 
 
 # ---------------------------------------------------------------------------
@@ -2499,7 +2499,6 @@ def _portable(pattern: str) -> str:
 def _added_tokens(entries: list[Any], ids: Mapping[str, int]) -> dict[str, int]:
     """Return the added tokens, special or not: text is cut at them before anything else."""
     spellings = {token_id: spelling for spelling, token_id in ids.items()}
-    byte_spelling = set(_byte_spelling())
     added: dict[str, int] = {}
     for number, entry in enumerate(entries):
         fields = _fields(entry, _HUGGINGFACE["added token"], f"added token {number}")
@@ -2510,8 +2509,7 @@ def _added_tokens(entries: list[Any], ids: Mapping[str, int]) -> dict[str, int]:
             raise ValueError(f"{where}: it has no name of its own")
         if ids.get(name, token_id) != token_id or spellings.setdefault(token_id, name) != name:
             raise ValueError(f"{where}: the vocab says otherwise of the id {token_id}")
-        if not name.isascii() and set(name) <= byte_spelling:
-            raise ValueError(f"{where}: it would be decoded as bytes")
+        _check_no_bytes(name)
         added[name] = token_id
     return added
 
@@ -2527,7 +2525,9 @@ def _check_passes(entries: list[dict[str, Any]], normalization: str | None) -> N
     second = [entry["content"] for entry in entries if entry.get("normalized")]
     if second and normalization:
         raise ValueError(f"added token {_shown(second[0])}: normalized, which NFC may change")
-    if first and second and sum(len(name) ** 3 for name in first + second) > 1 << 30:
+    if not first or not second:
+        return
+    if sum(len(name) ** 3 for name in first + second) > 1 << 30:
         raise ValueError("the added tokens are too long to be compared with one another")
     names = set(first)
     beginnings = {name[:stop] for name in first for stop in range(1, len(name) + 1)}

@@ -106,9 +106,18 @@ class TestTrain:
     def test_pairs_that_were_left_out_as_rare_come_in_time(
         self, rare: int, text: str, vocab_size: int
     ) -> None:
+        counted: list[int] = []
+        count = bpe._Learner._count
+
+        def counting(learner: bpe._Learner, minimum: int) -> None:
+            counted.append(minimum)
+            count(learner, minimum)
+
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bpe._Learner, "RARE", rare)
+            patch.setattr(bpe._Learner, "_count", counting)
             assert train(text, vocab_size) == reference.train(text, vocab_size)
+        assert len(counted) <= 2  # and not in every round
 
     @given(some_text, sizes, sizes)
     def test_a_shorter_training_is_a_prefix(self, text: str, one: int, other: int) -> None:
