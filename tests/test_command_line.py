@@ -618,6 +618,11 @@ class TestProgress:
         assert done.returncode == 0
         assert done.stderr == b"new.json: 258 tokens, as no pair occurs twice any more\n"
 
+    def test_a_vocabulary_of_bytes_alone_needs_no_training(self, folder: Path) -> None:
+        done = run(folder, "train", "--vocab-size", 256, "-o", "new.json", given="aab aab")
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert len(BPETokenizer.from_file(folder / "new.json")) == 256
+
 
 @pytest.mark.parametrize("command", ["train", "count", "show", "encode", "decode"])
 def test_help_says_what_it_does_with_an_example(tmp_path: Path, command: str) -> None:
