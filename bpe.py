@@ -712,13 +712,12 @@ def _vocabulary_of_tokens(
         first = beginnings[data]
         while first:
             second = data[len(first) :]
-            if first in parts and second in parts:
-                pair = parts[first], parts[second]
-                if vocabulary.may_touch(*pair):
-                    token = vocabulary.add(*pair, token_id)
-                    if id_of[data] == token_id:
-                        parts[data] = token
-                    break
+            both = first in parts and second in parts
+            if both and vocabulary.may_touch(parts[first], parts[second]):
+                token = vocabulary.add(parts[first], parts[second], token_id)
+                if id_of[data] == token_id:
+                    parts[data] = token
+                break
             first = beginnings[first]
     return vocabulary
 
