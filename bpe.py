@@ -140,7 +140,7 @@ def merge(ids: Iterable[int], pair: Pair, new_id: int) -> list[int]:
     """Return a new list in which every `pair` has become `new_id`.
 
     It goes from the left and steps over both halves of what it merged, so nothing
-    overlaps.
+    overlaps. A `pair` that is not two ids is a `ValueError`.
 
     >>> merge([1, 2, 3, 1, 2], (1, 2), 300)
     [300, 3, 300]
@@ -205,15 +205,19 @@ def encode(text: str, merges: Iterable[Rule] | Mapping[Pair, int]) -> list[int]:
     >>> encode("aaab aa", rules) == ids
     True
 
-    The result is the same whatever the rules are, but once they are read, time depends on
-    the text and not on how many they are (see the engine).
+    That is what it gives whatever the rules are. It runs this loop only where rules make an
+    id that is there already; else a walk over the text, so that time hardly depends on how
+    many rules there are (see the engine).
     """
     rules = _rules(merges)
     data = _utf8(text, "text")
     encoder = _encoder_of_rules(tuple(rules))
     if encoder is not None:
         return encoder.encode(data)
-    return reduce(lambda ids, rule: merge(ids, *rule), rules, list(data))
+    ids = list(data)
+    for pair, new_id in rules:
+        ids = merge(ids, pair, new_id)
+    return ids
 
 
 def decode(ids: Iterable[int], merges: Iterable[Rule] | Mapping[Pair, int]) -> str:
@@ -264,7 +268,7 @@ def vocab_curve(text: str, sizes: Iterable[int]) -> list[tuple[int, int]]:
 
 
 # ---------------------------------------------------------------------------
-# The engine: one learner and one encoder; nothing else merges pairs
+# The engine: one learner and one encoder, for all but the textbook's own loops
 #
 # token            in here a number: the 256 bytes, then one for each merge rule, in their order
 # token character  `chr` of that number: the learner keeps a sequence of tokens as a `str`
@@ -276,6 +280,8 @@ def vocab_curve(text: str, sizes: Iterable[int]) -> list[tuple[int, int]]:
 # ---------------------------------------------------------------------------
 
 _LARGEST_TOKEN = 0x10FFFF  # the last character there is
+_MOST_BYTES = 256 * 2**20  # of all tokens together, in the lab's rules and in our own file
+_BYTES = [bytes([byte]) for byte in range(256)]
 
 
 class _Learner:
@@ -301,7 +307,8 @@ class _Learner:
         """
         least = max(MIN_PAIR_COUNT, 1)
         size = sum(map(mul, map(len, self.words), self.word_counts))
-        self._count(max(least, size // (self.RARE * max(tokens.stop - tokens.start, 1))))
+        wanted = max(tokens.stop - tokens.start, 1)  # `len` refuses a range of 2**63
+        self._count(max(least, size // (self.RARE * wanted)))
         for token in tokens:
             pair = self._most_frequent_pair()
             if pair is None and self.minimum > least:
@@ -402,21 +409,21 @@ class _Vocabulary:
 
     *Borders*. Rules apply in order, so while a token's bytes are merged inside a text, no
     merge crosses their borders (it would leave no token that ends there): they are merged
-    as they would be alone. Hence whether two tokens may stand side by side in an encoding
-    depends on these two alone. A sequence of tokens of which every two neighbours may is
-    the encoding of the text that it spells: by induction over the rules, each rule merges
-    inside every token what it merges there alone, and nothing across a border. So a text
-    has just one such sequence, and so has every beginning of it.
+    as they would be alone. Hence whether two tokens may stand side by side in an encoding,
+    *may touch* for short, depends on these two alone. A sequence of tokens of which every
+    two neighbours may is the encoding of the text that it spells: by induction over the
+    rules, each rule merges inside every token what it merges there alone, and nothing
+    across a border. So a text has just one such sequence, and so has every beginning of it.
 
     With the rules `ab`, `bc` and `ab c`, the text `abcbc` becomes `ab c b c`, `ab c bc` and at
     last `abc bc`. Both tokens came about as they do in `abc` and in `bc` alone, and nothing
-    crossed between them. But `a` and `bc` may never stand side by side: in `abc` the first
+    crossed between them. But `a` and `bc` may never touch: in `abc` the first
     rule joins what meets at their border.
     """
 
     def __init__(self, byte_ids: Iterable[int] = range(256)) -> None:
         self.ids = list(byte_ids)
-        self.bytes = [bytes([byte]) for byte in range(256)]
+        self.bytes = _BYTES.copy()
         self.left_halves = [-1] * 256
         self.right_halves = [-1] * 256
         self.joined: dict[int, int] = {}  # from pair to token, the pair as `first << 21 | second`
@@ -448,7 +455,7 @@ class _Vocabulary:
 
         Go back in time: of the two tokens at the border take apart the one that was made
         later. If a rule that came before that joins the two, it has crossed the border.
-        (Where both were made by one rule, the left one was made first.)
+        (Where both are the same token, the left one was made first.)
         """
         joined, left_halves, right_halves = self.joined, self.left_halves, self.right_halves
         earlier_than = len(self.ids)
@@ -487,7 +494,7 @@ class _Encoder:
         self.lengths = _lengths_by_beginning(self.tokens)
         self.shorter = cache(self._longest_beginning)
         self.fitting: dict[int, int] = {}  # from a pair to what `_longest_fitting` found for it
-        self.encoded = _Table(self._encode_stretch, limit=1 << 12, longest_key=self.REACH)
+        self.remembered = lru_cache(maxsize=1 << 12)(self._encode_stretch)
 
     def encode(self, text: bytes) -> list[int]:
         """Return the token ids of `text`."""
@@ -599,7 +606,8 @@ class _Encoder:
             back = 0 if _is_run(stretch) else 16
             while True:
                 stretch = self._take_back(tokens, back) + stretch
-                added = self.encoded[stretch]
+                is_short = len(stretch) <= self.REACH
+                added = self.remembered(stretch) if is_short else self._encode_stretch(stretch)
                 if not tokens or self.vocabulary.may_touch(tokens[-1], added[0]):
                     break
                 if len(stretch) > self.REACH + back:
@@ -660,18 +668,15 @@ def _lengths_by_beginning(tokens: Iterable[bytes]) -> dict[bytes, tuple[int, ...
     next one's, and then those of the beginning half as long. So few are tried, also where
     every run of a letter is a token.
     """
-    lengths: dict[bytes, list[int]] = {}
-    for data in sorted(tokens, key=len, reverse=True):
-        size = 3
-        while size <= len(data):
-            listed = lengths.setdefault(data[:size], [])
-            size *= 2
-            if size > len(data) and len(data) not in listed[-1:]:
-                listed.append(len(data))
     found: dict[bytes, tuple[int, ...]] = {}
-    for beginning in sorted(lengths, key=len):
-        shorter = found.get(beginning[: len(beginning) // 2], (2, 1))
-        found[beginning] = (*lengths[beginning], *shorter)
+    for data in sorted(tokens, key=len):  # so what a new beginning takes over is complete
+        size = 3
+        lengths: tuple[int, ...] = (2, 1)
+        while size <= len(data):
+            lengths = found.setdefault(data[:size], lengths)
+            size *= 2
+        if lengths[0] < len(data):
+            found[data[: size // 2]] = (len(data), *lengths)
     return found
 
 
@@ -679,8 +684,9 @@ def _lengths_by_beginning(tokens: Iterable[bytes]) -> dict[bytes, tuple[int, ...
 def _encoder_of_rules(rules: tuple[Rule, ...]) -> _Encoder | None:
     """Return what encodes by `rules`, in whatever order their ids are, if they are well formed.
 
-    That is, no rule that ever applies makes an id that is there already. Those that never
-    apply, as a half is made by no rule before or they may not touch, are left out.
+    That is, no rule that ever applies makes an id that is there already, and all tokens fit
+    into memory. Rules that never apply are left out: those with a half that no rule before
+    makes, or with halves that may not touch.
     """
     vocabulary = _Vocabulary()
     tokens = {token_id: token for token, token_id in enumerate(vocabulary.ids)}
@@ -735,37 +741,12 @@ def _vocabulary_of_ranks(ranks: Mapping[bytes, int]) -> _Vocabulary:
     return vocabulary
 
 
-Key = TypeVar("Key", str, bytes)
-Value = TypeVar("Value")
-
-
-class _Table(dict[Key, Value]):
-    """What was worked out for the keys met: at most `limit`, in two generations.
-
-    When the young one is full it becomes the old one, which is looked into before anything
-    is worked out anew. So what is in use stays, and a hit costs what it costs in a `dict`.
-    """
-
-    def __init__(self, work_out: Callable[[Key], Value], limit: int, longest_key: int) -> None:
-        super().__init__()
-        self.work_out: Callable[[Key], Value] = work_out
-        self.limit, self.longest_key = limit, longest_key
-        self.old: dict[Key, Value] = {}
-
-    def __missing__(self, key: Key) -> Value:
-        value = self.old.get(key)
-        if value is None:
-            value = self.work_out(key)
-        if len(key) <= self.longest_key:
-            if len(self) >= self.limit // 2:
-                self.old = dict(self)
-                self.clear()
-            self[key] = value
-        return value
-
-
-class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
+class _EncodedPreTokens(dict[str, tuple[int, ...]]):
     """From pre-token to ids: what most of the time of encoding goes to is a look-up in here.
+
+    At most `LIMIT` are kept, in two generations: when the young one is full it becomes the old
+    one, which is looked into before anything is encoded anew. So what is in use stays, and a
+    hit costs what it costs in a `dict`.
 
     With `tokens` a pre-token that is one of these becomes it, whether merges reach it or not.
     """
@@ -774,9 +755,21 @@ class _EncodedPreTokens(_Table[str, tuple[int, ...]]):
     LONGEST = 64  # characters; longer pre-tokens hardly ever come again
 
     def __init__(self, vocabulary: _Vocabulary, tokens: Mapping[bytes, int]) -> None:
-        super().__init__(self._encode, self.LIMIT, self.LONGEST)
+        super().__init__()
         self.vocabulary = vocabulary
         self.tokens = tokens
+        self.old: dict[str, tuple[int, ...]] = {}
+
+    def __missing__(self, pre_token: str) -> tuple[int, ...]:
+        ids = self.old.get(pre_token)
+        if ids is None:
+            ids = self._encode(pre_token)
+        if len(pre_token) <= self.LONGEST:
+            if len(self) >= self.LIMIT // 2:
+                self.old = dict(self)
+                self.clear()
+            self[pre_token] = ids
+        return ids
 
     @cached_property
     def encoder(self) -> _Encoder:
@@ -858,8 +851,9 @@ _KNOWN_PATTERNS |= {DIGIT_SPLIT_PATTERN, _TIKTOKEN_GPT2, _TIKTOKEN_GPT4}
 # in the processor's cache: 5 MB are split in 0.30 s instead of 0.34, and never held in pieces.
 _BLOCK_SIZE = 1 << 12
 _BLOCK = re.compile(rf"(?s).{{1,{_BLOCK_SIZE}}}(?:.*?\S(?= )|.*)")
-# Up to the last place in a text where none goes on: there, or at a line end after a letter.
-_UP_TO_A_BORDER = re.compile(r"(?s).*(?:\S(?= )|[^\W_](?=\n))")
+# The longest beginning of a text after which one may cut, whatever follows: before a space
+# after something else, or before a line end after a letter or digit.
+_UP_TO_A_SAFE_CUT = re.compile(r"(?s).*(?:\S(?= )|[^\W_](?=\n))")
 
 _LATIN_1, _BASIC_PLANE, _UNICODE = 0xFF, 0xFFFF, 0x10FFFF
 _BEYOND_BASIC_PLANE = re.compile("[\U00010000-\U0010ffff]")
@@ -1042,7 +1036,7 @@ class BPETokenizer:
         self.special_tokens: dict[str, int] = {}
         self._normalization: str | None = None
         self._whole_tokens = False  # whether a pre-token that is a token needs no merge for it
-        self._names_with_own_id: frozenset[str] = frozenset()  # the others are numbered anew
+        self._names_with_chosen_id: frozenset[str] = frozenset()  # the others are numbered anew
         self._take_tokens(_Vocabulary(), {})
         self.register_special_tokens(special_tokens)
 
@@ -1078,8 +1072,8 @@ class BPETokenizer:
         end, and not the name of a file. It is read once, as it is needed, and never held
         whole. (An open file gives its lines: no token then holds a line end and the
         indentation after it. Better give whole files.) Special tokens in it are borders.
-        Earlier rules are forgotten. A `vocab_size` below 256 is a `ValueError`. After any
-        error the tokenizer is as it was.
+        Earlier rules are forgotten. A `vocab_size` below 256, or above an id that was given to
+        a special token, is a `ValueError`. After any error the tokenizer is as it was.
 
         `progress(done, total)` is called after each rule; and with the characters read so
         far and 0 for the total while pre-tokens are counted. That is the work of `workers`
@@ -1101,7 +1095,8 @@ class BPETokenizer:
         """Do the same as `train` from `{pre-token: count}` counted elsewhere.
 
         This is how a corpus too large for one machine is trained: `pretokenize` is the
-        map step of a distributed word count, and this is what comes after it.
+        map step of a distributed word count, and this is what comes after it. A count
+        below 0 is a `ValueError`.
 
         >>> words = ["low", " lower", " low", " lower"]
         >>> BPETokenizer().train_from_counts(Counter(words), 258).merges
@@ -1126,7 +1121,7 @@ class BPETokenizer:
         learned as ever, until there are `vocab_size` tokens without the special ones. The
         present ids stay, those of special tokens too; new tokens take the free ones after the
         highest that is not special. Of equally frequent pairs the one goes first whose tokens
-        were there first.
+        were there first. A `vocab_size` below the number of tokens there are is a `ValueError`.
 
         >>> tokenizer = BPETokenizer().train("low lower lowest", 258)
         >>> tokenizer.extend("lowest of the lowest", 260).merges
@@ -1135,7 +1130,7 @@ class BPETokenizer:
         vocab_size = _integer(vocab_size, "vocab_size", len(self._ordinary))
         counts = self._count_pre_tokens(text, progress, workers)
         start = copy.copy(self)
-        start._names_with_own_id = frozenset(self.special_tokens)
+        start._names_with_chosen_id = frozenset(self.special_tokens)
         return self._learn(counts, vocab_size, progress, start)
 
     def pretokenize(self, text: str) -> list[str]:
@@ -1152,9 +1147,9 @@ class BPETokenizer:
     def register_special_tokens(self, tokens: Mapping[str, int] | Iterable[str]) -> None:
         """Add special tokens: names, whose ids follow the learned tokens, or `{name: id}`.
 
-        Ids given by name alone are assigned anew whenever training ends; an id given
-        explicitly stays. An id that is taken, an empty name or one that is registered
-        already is a `ValueError`, and then none is added.
+        Ids given by name alone are assigned anew whenever `train` ends, until `extend` keeps
+        them for good; an id given explicitly stays. An id that is taken, an empty name or one
+        that is registered already is a `ValueError`, and then none is added.
 
         >>> tokenizer = BPETokenizer()
         >>> tokenizer.register_special_tokens({"<|end|>": 100257})
@@ -1171,8 +1166,9 @@ class BPETokenizer:
 
         `allowed_special` says which special tokens are recognised: `"all"` that are
         registered, `"none"` (they are ordinary text), `"none_raise"` (one in the text is
-        a `ValueError`), or a collection of names. Where several could stand, the leftmost
-        wins, then the longest. On text that users typed, call `encode_ordinary`.
+        a `ValueError`), or a collection of registered names (any other is a `ValueError`).
+        Where several could stand, the leftmost wins, then the longest. On text that users
+        typed, call `encode_ordinary`.
 
         >>> tokenizer = BPETokenizer(special_tokens=["<|end|>"])
         >>> tokenizer.encode("a<|end|>")
@@ -1213,7 +1209,8 @@ class BPETokenizer:
         """Yield for each text, in order, an array of its token ids.
 
         `texts` are read as they are needed. With several `workers`, processes share them;
-        the tokenizer goes to each of these once.
+        the tokenizer goes to each of these once. An id in the vocabulary of 2**64 or more, which
+        no array holds, is a `ValueError`.
 
         >>> list(BPETokenizer().encode_batch(["a", "bc"]))
         [array('I', [97]), array('I', [98, 99])]
@@ -1232,7 +1229,8 @@ class BPETokenizer:
         The ids are those of `encode` on all chunks joined, wherever the cuts fall, for
         the split patterns of this module (and for others in which more text can change
         at most the last two pieces; a pattern that looks back, as with `\b`, is a
-        `ValueError`). One piece must fit into memory.
+        `ValueError`). One piece must fit into memory; with a pattern that is not of this
+        module and normalization, all up to the next special token.
 
         >>> tokenizer = BPETokenizer(special_tokens=["<|end|>"])
         >>> list(tokenizer.encode_iterable(["a<|e", "nd|>", "b"]))
@@ -1282,7 +1280,7 @@ class BPETokenizer:
     def decode_iterable(self, ids: Iterable[int], errors: str = "replace") -> Iterator[str]:
         """Yield the text of token ids as they come, a character as soon as it is whole.
 
-        Joined it is what `decode` returns.
+        Joined it is what `decode` returns, and an unknown id is a `ValueError` as there.
 
         >>> list(BPETokenizer().decode_iterable([104, 237, 149, 156, 33]))
         ['h', '한', '!']
@@ -1331,8 +1329,9 @@ class BPETokenizer:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tokenizer to one JSON file, a line for each merge rule.
 
-        What was changed by hand so that `load` would refuse the file is a `ValueError`.
-        How the file is replaced, `write_atomically` says.
+        What was changed by hand so that `load` would refuse the file is a `ValueError`, and so
+        are more than 2**19 tokens beside the special ones. How the file is replaced,
+        `write_atomically` says.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1420,7 +1419,7 @@ class BPETokenizer:
             with _reading(source) as data:
                 ranks = _read_tiktoken(data)
         vocabulary = _vocabulary_of_ranks(ranks)
-        contents = _Contents(_checked_pattern(pattern), ranks, vocabulary, {}, True, None)
+        contents = _Contents(pattern, ranks, vocabulary, {}, True, None)
         return cls._of_contents(contents, _names_and_ids(special_tokens))
 
     @classmethod
@@ -1452,7 +1451,8 @@ class BPETokenizer:
     ) -> BPETokenizer:
         r"""Return the tokenizer of GPT-2's two files, `vocab.json` and `merges.txt`.
 
-        Names of special tokens that `vocab.json` has keep the ids that they have there.
+        Names of special tokens that `vocab.json` has keep the ids that they have there; another
+        id given for one is a `ValueError`.
 
         >>> import tempfile
         >>> ids = {spelling: byte for byte, spelling in enumerate(_byte_spelling())}
@@ -1473,7 +1473,7 @@ class BPETokenizer:
             if chosen not in (None, listed.get(name, chosen)):
                 raise ValueError(f"special token {_shown(name)} has the id {listed[name]}")
         others = [(name, chosen) for name, chosen in given if name not in listed]
-        return cls._of_contents(contents._replace(pattern=_checked_pattern(pattern)), others)
+        return cls._of_contents(contents._replace(pattern=pattern), others)
 
     def to_huggingface(self, path: str | os.PathLike[str]) -> None:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` loads (0.20 or newer).
@@ -1511,7 +1511,8 @@ class BPETokenizer:
         unmerged = self._ordinary.keys() - set(self._vocabulary.ids)
         if unmerged and not self._whole_tokens:
             raise ValueError(f"no merge makes token {min(unmerged)}, but tiktoken might")
-        ranks = {self._ordinary[token_id]: token_id for token_id in sorted(self._ordinary)}
+        by_id = sorted(self._ordinary.items())
+        ranks = _checked_ranks({data: token_id for token_id, data in by_id})
         theirs = _vocabulary_of_ranks(ranks).ids
         for ours, their_id in zip_longest(self._vocabulary.ids, theirs):
             if ours != their_id:
@@ -1572,7 +1573,7 @@ class BPETokenizer:
         self.vocab = dict(self._ordinary)
         self._first_free = max(self._ordinary) + 1
         registered, self.special_tokens = self.special_tokens, {}
-        own = self._names_with_own_id
+        own = self._names_with_chosen_id
         self._add_special_tokens([(n, i if n in own else None) for n, i in registered.items()])
 
     def _add_special_tokens(self, tokens: Sequence[tuple[str, int | None]]) -> None:
@@ -1581,16 +1582,13 @@ class BPETokenizer:
         reserved = set(chosen.values())
         added: dict[str, int] = {}
         added_bytes: dict[int, bytes] = {}
-        first_free = self._first_free
+        free = (i for i in count(self._first_free) if i not in self.vocab and i not in reserved)
         for name, token_id in tokens:
             data = _utf8(name, "a special token")
             if not name or name in self.special_tokens or name in added:
                 reason = "is registered already" if name else "cannot be empty"
                 raise ValueError(f"special token {_shown(name)} {reason}")
-            if token_id is None:
-                while first_free in self.vocab or first_free in reserved:
-                    first_free += 1
-                token_id, first_free = first_free, first_free + 1
+            token_id = next(free) if token_id is None else token_id
             # It may be an ordinary token too, if it stands for the same bytes there.
             if added_bytes.setdefault(token_id, self.vocab.get(token_id, data)) != data:
                 reason = f"cannot have the id {_shown(token_id)}: it is taken"
@@ -1598,15 +1596,15 @@ class BPETokenizer:
             added[name] = token_id
         self.vocab |= added_bytes
         self.special_tokens |= added
-        self._names_with_own_id = self._names_with_own_id.union(chosen)
-        self._first_free = first_free
+        self._names_with_chosen_id = self._names_with_chosen_id.union(chosen)
+        self._first_free = next(free)
         self._coder = _Coder(
             self.pattern, self._normalization, self._encoded, dict(self.special_tokens)
         )
 
     def _check_vocab_size(self, vocab_size: int) -> int:
         vocab_size = _integer(vocab_size, "vocab_size", 256)
-        for name in self._names_with_own_id:
+        for name in self._names_with_chosen_id:
             if self.special_tokens[name] < vocab_size:
                 raise ValueError(
                     f"special token {_shown(name)} has the id {self.special_tokens[name]}, "
@@ -1651,7 +1649,7 @@ class BPETokenizer:
         vocabulary = start._vocabulary.copy()
         ids = {data: token_id for token_id, data in start._ordinary.items()}
         learner = _Learner(map(start._encoded.characters, words), words.values())
-        taken = {start.special_tokens[name] for name in start._names_with_own_id}
+        taken = {start.special_tokens[name] for name in start._names_with_chosen_id}
         free = (token_id for token_id in count(max(start._ordinary) + 1) if token_id not in taken)
         room = vocab_size - len(start._ordinary)
         first = len(vocabulary.ids)
@@ -1662,7 +1660,7 @@ class BPETokenizer:
                 progress(token + 1 - first, room)
         learned = copy.copy(self)
         learned._whole_tokens = start._whole_tokens
-        learned._names_with_own_id |= start._names_with_own_id
+        learned._names_with_chosen_id |= start._names_with_chosen_id
         learned._take_tokens(vocabulary, ids)
         learned._encoded.seed(words, learner.words)
         return self._become(learned)
@@ -1704,63 +1702,6 @@ def _names_and_ids(
     return [(name, None) for name in special_tokens]
 
 
-# What is always the same in Hugging Face's file.
-_BYTE_LEVEL = {"type": "ByteLevel"} | dict.fromkeys(
-    ["add_prefix_space", "trim_offsets", "use_regex"], False
-)
-_ISOLATED = {"behavior": "Isolated", "invert": False}
-_SPECIAL = {"special": True} | dict.fromkeys(
-    ["single_word", "lstrip", "rstrip", "normalized"], False
-)
-
-
-def _huggingface_content(tokenizer: BPETokenizer) -> dict[str, Any]:
-    """Return what `to_huggingface` writes, if that format can hold it."""
-    spelled = _huggingface_spellings(tokenizer)
-    pattern, normalization = tokenizer.pattern, tokenizer._normalization
-    stages = [pattern] if isinstance(pattern, str) else pattern or ()
-    for stage in stages:
-        if _portable(stage) != stage:
-            raise ValueError(f"split pattern {_shown(stage)} may mean something else there")
-    splits = [{"type": "Split", "pattern": {"Regex": stage}, **_ISOLATED} for stage in stages]
-    special = sorted(tokenizer.special_tokens.items(), key=itemgetter(1))
-    return {
-        "version": "1.0",
-        "added_tokens": [
-            {"content": name, "id": token_id, **_SPECIAL} for name, token_id in special
-        ],
-        "normalizer": None if normalization is None else {"type": normalization},
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*splits, _BYTE_LEVEL]},
-        "decoder": _BYTE_LEVEL,
-        "model": {
-            "type": "BPE",
-            "ignore_merges": tokenizer._whole_tokens,
-            "vocab": {name: token_id for token_id, name in spelled.items()}
-            | tokenizer.special_tokens,
-            "merges": [[spelled[first], spelled[second]] for first, second in tokenizer.merges],
-        },
-    }
-
-
-def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
-    spelled = {token_id: _spelled(data) for token_id, data in tokenizer._ordinary.items()}
-    ids = {spelling: token_id for token_id, spelling in spelled.items()}
-    for name, token_id in tokenizer.special_tokens.items():
-        if token_id >= _ID_LIMIT:
-            raise ValueError(f"the id {_shown(token_id)} of {_shown(name)} is too large there")
-        if ids.get(name, token_id) != token_id:
-            raise ValueError(
-                f"special token {_shown(name)} is spelled like token {ids[name]} there"
-            )
-        _check_no_bytes(name)
-    return spelled
-
-
-def _check_no_bytes(name: str) -> None:
-    if not name.isascii() and set(name) <= set(_byte_spelling()):
-        raise ValueError(f"special token {_shown(name)} would be decoded as bytes there")
-
-
 class _Coder:
     """All that cutting and encoding need, of one moment: training does not disturb them."""
 
@@ -1780,8 +1721,8 @@ class _Coder:
         self.encoded = encoded
         self.special_tokens = special_tokens
         self.names = frozenset(special_tokens)
-        # Whether neither a pre-token nor a name goes on where `_UP_TO_A_BORDER` ends.
-        self.has_borders = self.is_known and not any(map(_UP_TO_A_BORDER.match, self.names))
+        # Whether neither a pre-token nor a name goes on where `_UP_TO_A_SAFE_CUT` ends.
+        self.has_safe_cuts = self.is_known and not any(map(_UP_TO_A_SAFE_CUT.match, self.names))
 
     def split(self, text: str) -> Iterable[str]:
         if self.normalization is not None:
@@ -1800,7 +1741,7 @@ class _Coder:
     def encoded_pieces(
         self, text: str, allowed_special: str | Collection[str], offset: int = 0
     ) -> Iterable[tuple[int, ...]]:
-        """Return the ids of each piece of `text`, which stands `offset` characters into its own."""
+        """Return the ids of each piece of `text`, which begins at `offset` in what is encoded."""
         names = self.names_sought(allowed_special)
         if isinstance(allowed_special, str) and allowed_special == "none_raise":
             if found := _names_pattern(names).search(text):
@@ -1844,7 +1785,7 @@ class _Coder:
         found = _names_pattern(names).finditer(text)
         place = max((name.end() for name in found if name.start() < decided), default=0)
         rest = text[place:decided]
-        if self.is_known and (sure := _UP_TO_A_BORDER.match(rest)):
+        if self.is_known and (sure := _UP_TO_A_SAFE_CUT.match(rest)):
             return place + sure.end(), []
         if self.normalization is not None:
             return place, []
@@ -1853,7 +1794,7 @@ class _Coder:
 
     def blocks(self, text: str) -> Iterable[str]:
         """Cut a long text where neither a pre-token nor a special token goes on, if possible."""
-        return (block[0] for block in _BLOCK.finditer(text)) if self.has_borders else [text]
+        return (block[0] for block in _BLOCK.finditer(text)) if self.has_safe_cuts else [text]
 
 
 def _checked_pattern(pattern: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
@@ -1924,7 +1865,6 @@ _NOT_IN_VERSION_1: dict[str, Any] = {  # and what stands for them
     "other_tokens": {},
 }
 _MOST_TOKENS = 1 << 19  # in our own file; they take some 500 bytes of memory each
-_MOST_BYTES = 256 * 2**20  # of all tokens of a file together
 
 
 def _content_of(tokenizer: BPETokenizer) -> dict[str, Any]:
@@ -1932,7 +1872,7 @@ def _content_of(tokenizer: BPETokenizer) -> dict[str, Any]:
     tokens, ids = tokenizer._ordinary, tokenizer._vocabulary.ids
     _check_number(len(tokens), _MOST_TOKENS)
     others = sorted(tokens.keys() - set(ids))
-    chosen = tokenizer._names_with_own_id
+    chosen = tokenizer._names_with_chosen_id
     return {
         "version": 2,
         "pattern": tokenizer.pattern,
@@ -2032,7 +1972,6 @@ def _vocabulary_of_rules(rules: list[list[Any]], byte_ids: list[int]) -> _Vocabu
 _LARGEST_FILE = 1 << 26  # bytes; no vocabulary known fills more than half of it
 _MOST_VALUES = 1 << 22  # in a file of JSON, so that they fit into memory whatever they are
 _ID_LIMIT = 1 << 32  # ids in the files of others are below it
-_BYTES = [bytes([byte]) for byte in range(256)]
 
 
 def write_atomically(path: str | os.PathLike[str], content: str) -> None:
@@ -2082,7 +2021,7 @@ def _replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _reading(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Read a file; let a fault found in its bytes name it."""
+    """Give the bytes of a file; a `ValueError` in the block that uses them then names it."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(_LARGEST_FILE + 1)
@@ -2150,6 +2089,9 @@ def _fits(value: Any, shape: object) -> bool:
         same_keys = isinstance(value, dict) and value.keys() == shape.keys()
         return same_keys and all(_fits(value[key], shape[key]) for key in shape)
     return type(value) is shape if isinstance(shape, type) else value == shape
+
+
+Key = TypeVar("Key", str, bytes)
 
 
 def _check_number(tokens: int, most: int = _LARGEST_TOKEN + 1) -> None:
@@ -2283,7 +2225,8 @@ def _in_processes(
             cast(Any, pool)._call_queue._reader.close()
         raise RuntimeError("a worker process ended before its work was done") from None
     finally:
-        # It cancels jobs in its own thread; from here, one that it ends just then would stop it.
+        # The pool's own thread cancels the jobs left. Cancelled from here, one that it is about
+        # to mark as done would stop that thread.
         pool.shutdown(cancel_futures=True)
 
 
@@ -2310,17 +2253,17 @@ def _do_task(job: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------
-# Reading vocabularies that others made: tiktoken's, Hugging Face's, GPT-2's
+# Vocabularies that others made, read and written: tiktoken's, Hugging Face's, GPT-2's
 #
-# These functions take files apart and trust nothing in them. What is not as it should be,
-# or would change ids and is not supported, is a `ValueError` that names it.
+# What reads them trusts nothing in a file. What is not as it should be, or would change ids
+# and is not supported, is a `ValueError` that names it.
 # ---------------------------------------------------------------------------
 
 
 class _Contents(NamedTuple):
     """What a vocabulary's file says, whoever wrote it."""
 
-    pattern: str | tuple[str, ...] | None  # of several, each cuts the pieces of the one before
+    pattern: str | Sequence[str] | None  # of several, each cuts the pieces of the one before
     tokens: dict[bytes, int]  # the 256 bytes are among them
     vocabulary: _Vocabulary  # those of them that merges make
     special_tokens: dict[str, int]  # an id that `tokens` has too stands for the same bytes
@@ -2596,6 +2539,65 @@ def _vocabulary_of_merges(
     return vocabulary
 
 
+# What is always the same in Hugging Face's file.
+_BYTE_LEVEL = {"type": "ByteLevel"} | dict.fromkeys(
+    ["add_prefix_space", "trim_offsets", "use_regex"], False
+)
+_ISOLATED = {"behavior": "Isolated", "invert": False}
+_SPECIAL = {"special": True} | dict.fromkeys(
+    ["single_word", "lstrip", "rstrip", "normalized"], False
+)
+
+
+def _huggingface_content(tokenizer: BPETokenizer) -> dict[str, Any]:
+    """Return what `to_huggingface` writes, if that format can hold it."""
+    spelled = _huggingface_spellings(tokenizer)
+    normalization = tokenizer._normalization
+    stages = [splitter.pattern for splitter in tokenizer._coder.splitters]
+    for stage in stages:
+        if _portable(stage) != stage:
+            raise ValueError(f"split pattern {_shown(stage)} may mean something else there")
+    splits = [{"type": "Split", "pattern": {"Regex": stage}, **_ISOLATED} for stage in stages]
+    special = sorted(tokenizer.special_tokens.items(), key=itemgetter(1))
+    return {
+        "version": "1.0",
+        "added_tokens": [
+            {"content": name, "id": token_id, **_SPECIAL} for name, token_id in special
+        ],
+        "normalizer": None if normalization is None else {"type": normalization},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*splits, _BYTE_LEVEL]},
+        "decoder": _BYTE_LEVEL,
+        "model": {
+            "type": "BPE",
+            "ignore_merges": tokenizer._whole_tokens,
+            "vocab": {name: token_id for token_id, name in spelled.items()}
+            | tokenizer.special_tokens,
+            "merges": [[spelled[first], spelled[second]] for first, second in tokenizer.merges],
+        },
+    }
+
+
+def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
+    spelled = {token_id: _spelled(data) for token_id, data in tokenizer._ordinary.items()}
+    ids = {spelling: token_id for token_id, spelling in spelled.items()}
+    largest = max(tokenizer.vocab)
+    if largest >= _ID_LIMIT:
+        owner = _shown(tokenizer.vocab[largest])
+        raise ValueError(f"the id {_shown(largest)} of {owner} is too large there")
+    for name, token_id in tokenizer.special_tokens.items():
+        if ids.get(name, token_id) != token_id:
+            raise ValueError(
+                f"special token {_shown(name)} is spelled like token {ids[name]} there"
+            )
+        _check_no_bytes(name)
+    return spelled
+
+
+def _check_no_bytes(name: str) -> None:
+    if not name.isascii() and set(name) <= set(_byte_spelling()):
+        raise ValueError(f"special token {_shown(name)} would be decoded as bytes there")
+
+
 # ---------------------------------------------------------------------------
 # ByteTokenizer: a given token alphabet instead of learned rules
 # ---------------------------------------------------------------------------
@@ -2706,7 +2708,7 @@ class ByteTokenizer:
         """Return what `estimate_token_count` returns, and a lowest and a highest count.
 
         The exact count lies between these two in as many of all cases as `confidence` says,
-        in most documents in more: a number above 0 and below 1, or it is a `ValueError`. Of
+        in most documents in more: a float above 0 and below 1, or it is a `ValueError`. Of
         text that fits in the sample, all three are the exact count.
 
         What no chunk has met cannot be known: a rare part that is unlike all others, or
@@ -2726,10 +2728,10 @@ class ByteTokenizer:
             exact = len(self.tokenize(text))
             return exact, exact, exact
         chunks = list(self._chunks(text, sample_size, rng))
-        estimate = sum(chunk.tokens for chunk in chunks)
+        estimate = sum(chunk.token_count for chunk in chunks)
         error = _error_bound(chunks, confidence)
         # Where margins had no room, all that was counted may be pieces of longer tokens.
-        unsure = sum(chunk.tokens for chunk in chunks if chunk.is_filled)
+        unsure = sum(chunk.token_count for chunk in chunks if chunk.is_filled)
         fewest = ceil(len(text) / max(map(len, self.token_alphabet)))
         counts = round(estimate), floor(estimate - error - unsure), ceil(estimate + error)
         middle, low, high = (min(max(count, fewest), len(text)) for count in counts)
@@ -2812,10 +2814,10 @@ class _Chunk:
         self.stretch = stretch
         self.core = size - 2 * margin
         self.density = _tokens_between(lengths, margin, size - margin) / self.core
-        self.tokens = stretch * self.density
+        self.token_count = stretch * self.density
 
     def variance(self, before: _Chunk, after: _Chunk) -> float:
-        """Return the square of the error to expect of `tokens`; the part counted has none.
+        """Return the square of the error to expect of `token_count`; the part counted has none.
 
         Of three values that vary alike, one differs from the mean of the others by one and a
         half times their variance. And where all are alike, half a token is still in doubt.
@@ -2924,7 +2926,7 @@ def _run_train(options: argparse.Namespace) -> None:
     tokenizer = BPETokenizer(options.pattern, options.special)
     Path(os.path.realpath(options.output)).parent.resolve(strict=True)  # before the long work
     texts = (_read_text(name, options) for name in options.files)
-    pieces = chain.from_iterable(_pieces_of(text, tokenizer._coder.has_borders) for text in texts)
+    pieces = chain.from_iterable(_blocks_of(text, tokenizer._coder.has_safe_cuts) for text in texts)
     tokenizer.train(pieces, options.vocab_size, options.progress.learning, options.workers)
     tokenizer.save(options.output)
     size = 256 + len(tokenizer.merges)
@@ -2971,8 +2973,8 @@ def _run_show(options: argparse.Namespace) -> None:
         write_atomically(options.output, _page("".join(text), tokenizers, options))
         return
     color = os.isatty(1) and not os.environ.get("NO_COLOR")
-    has_borders = all(tokenizer._coder.has_borders for tokenizer in tokenizers.values())
-    copies = tee(_pieces_of(text, has_borders), len(tokenizers))
+    has_safe_cuts = all(tokenizer._coder.has_safe_cuts for tokenizer in tokenizers.values())
+    copies = tee(_blocks_of(text, has_safe_cuts), len(tokenizers))
     with _output(None) as file:
         for (name, tokenizer), pieces in zip(tokenizers.items(), copies, strict=True):
             file.write(os.fsencode(f"==> {name} <==\n") if len(tokenizers) > 1 else b"")
@@ -3041,9 +3043,9 @@ def _encoded(
     if options.separator is not None:
         separator = tokenizer.encode(options.separator, allowed_special=[options.separator])
     texts = (_read_text(name, options) for name in names)
-    if tokenizer._coder.has_borders:
+    if tokenizer._coder.has_safe_cuts:
         # An empty text stands between two files, and comes back as no ids at all.
-        pieces = chain.from_iterable(chain([""], _pieces_of(text)) for text in texts)
+        pieces = chain.from_iterable(chain([""], _blocks_of(text)) for text in texts)
         after_first = islice(pieces, 1, None)
         batches = tokenizer.encode_batch(after_first, options.workers, options.allowed_special)
         yield from (ids or separator for ids in batches)
@@ -3252,11 +3254,11 @@ def _read_text(name: str, options: argparse.Namespace) -> Iterator[str]:
             raise ValueError(f"{name}: not UTF-8 at {place} (--errors replace goes on)") from None
 
 
-def _pieces_of(text: Iterable[str], has_borders: bool = True) -> Iterator[str]:
+def _blocks_of(text: Iterable[str], has_safe_cuts: bool = True) -> Iterator[str]:
     """Yield a text that comes in blocks as pieces that end at borders, none of them empty."""
     held: list[str] = []
     for block in text:
-        inside = _UP_TO_A_BORDER.match(block) if has_borders else None
+        inside = _UP_TO_A_SAFE_CUT.match(block) if has_safe_cuts else None
         if inside:
             yield "".join([*held, inside[0]])
             held = []

@@ -137,7 +137,7 @@ class TestPieces:
     @given(blocks=st.lists(spaced_text | some_text, max_size=3))
     @example(blocks=["a_\n\n", "!\n b", "\n"])
     def test_no_pretoken_goes_on_where_a_piece_ends(self, blocks: list[str]) -> None:
-        pieces = list(bpe._pieces_of(blocks))
+        pieces = list(bpe._blocks_of(blocks))
         assert "".join(pieces) == "".join(blocks)
         assert all(pieces)
         for pattern in ("gpt2", "gpt4", "gpt4o", "digits"):

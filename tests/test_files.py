@@ -401,6 +401,15 @@ class TestDistrust:
                 (tmp_path / "bad.json").write_text(json.dumps(wrong))
                 self.refused(tmp_path / "bad.json", "its keys are not|version None is not")
 
+    def test_an_id_that_others_cannot_hold_is_kept_and_not_exported(self, tmp_path: Path) -> None:
+        write(tmp_path / "t.json", merges=[[97, 97, 2**32]], special_tokens={})
+        tokenizer = BPETokenizer().load(tmp_path / "t.json")
+        assert tokenizer.encode("aa") == [2**32]
+        for export in (tokenizer.to_huggingface, tokenizer.to_tiktoken):
+            with pytest.raises(ValueError, match=r"the id .*4294967296"):
+                export(tmp_path / "exported")
+        assert not (tmp_path / "exported").exists()
+
     @pytest.mark.parametrize(("start", "place"), [("{", 0), ('{"version": 2, ', 13)])
     def test_nothing_is_read_after_a_key_that_is_not_known(
         self, tmp_path: Path, start: str, place: int
@@ -422,6 +431,15 @@ class TestDistrust:
         else:
             write(tmp_path / "t.json", other_tokens=others, merges=[[97, 256, 256], [0, 0, 257]])
             self.refused(tmp_path / "t.json", "260 tokens are too many: there may be 259")  # first
+
+    def test_an_untrained_tokenizer_is_saved_as_one_that_merges(self, tmp_path: Path) -> None:
+        BPETokenizer().save(tmp_path / "t.json")
+        written = json.loads((tmp_path / "t.json").read_bytes())
+        assert [written[key] for key in ("whole_tokens", "merges", "other_tokens")] == [
+            False,
+            [],
+            {},
+        ]
 
     def test_what_would_not_be_loaded_is_not_saved(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
