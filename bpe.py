@@ -1391,7 +1391,8 @@ class BPETokenizer:
             if not data.lstrip().startswith((b"{", b"[")):
                 ranks = _read_tiktoken(data)
                 return cls.from_tiktoken(ranks, _likely_pattern(ranks))
-            content = _parse_json(data, None if b'"model"' in data else _OWN_FILE)
+            is_own = not re.search(rb'"model"\s*:\s*\{', data)
+            content = _parse_json(data, _OWN_FILE if is_own else None)
             if "model" in content:
                 return cls._of_contents(_read_huggingface(content))
             return cls()._become(_read_own(content))
@@ -1713,8 +1714,7 @@ class _Coder:
         special_tokens: Mapping[str, int],
     ) -> None:
         self.pattern = pattern
-        patterns = (pattern,) if isinstance(pattern, str) else pattern or ()
-        self.splitters = list(map(_Splitter, patterns))
+        self.splitters = _splitters(pattern)
         self.is_known = pattern in _KNOWN_PATTERNS
         self.looks_back = any(splitter.looks_back for splitter in self.splitters)
         self.normalization = normalization
@@ -1795,6 +1795,11 @@ class _Coder:
     def blocks(self, text: str) -> Iterable[str]:
         """Cut a long text where neither a pre-token nor a special token goes on, if possible."""
         return (block[0] for block in _BLOCK.finditer(text)) if self.has_safe_cuts else [text]
+
+
+@lru_cache(maxsize=64)
+def _splitters(pattern: str | tuple[str, ...] | None) -> list[_Splitter]:
+    return list(map(_Splitter, (pattern,) if isinstance(pattern, str) else pattern or ()))
 
 
 def _checked_pattern(pattern: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
@@ -2028,6 +2033,8 @@ def _reading(path: str | os.PathLike[str]) -> Iterator[bytes]:
         if len(data) > _LARGEST_FILE:
             raise ValueError(f"it has more than {_LARGEST_FILE} bytes")
         yield data
+    except RecursionError:
+        raise ValueError(f"{os.fspath(path)}: not a tokenizer: nested too deeply") from None
     except ValueError as fault:
         raise ValueError(f"{os.fspath(path)}: not a tokenizer: {fault}") from fault
 
@@ -2036,16 +2043,9 @@ def _parse_json(data: bytes, keys: Collection[str] | None = None) -> Any:
     """Return a value of JSON; if only certain `keys` are known, go no further than to another."""
     if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         raise ValueError(f"it holds more than {_MOST_VALUES} values")
-    decoder = json.JSONDecoder(object_pairs_hook=_without_repeated_keys)
-    try:
-        if keys is None:
-            return decoder.decode(data.decode("utf-8"))
-        return _parse_keys(data.decode("utf-8"), decoder, keys)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def _parse_keys(text: str, decoder: json.JSONDecoder, keys: Collection[str]) -> dict[str, Any]:
+    text, decoder = data.decode("utf-8"), json.JSONDecoder(object_pairs_hook=_without_repeated_keys)
+    if keys is None:
+        return decoder.decode(text)
     content: dict[str, Any] = {}
     position = 0
     while text[position:].strip() != "}":

@@ -401,6 +401,19 @@ class TestDistrust:
                 (tmp_path / "bad.json").write_text(json.dumps(wrong))
                 self.refused(tmp_path / "bad.json", "its keys are not|version None is not")
 
+    @pytest.mark.parametrize("depth", [10, 500, *range(970, 1000), 45_000])
+    def test_nesting_is_refused_at_whatever_depth_and_place(
+        self, tmp_path: Path, depth: int
+    ) -> None:
+        for changes in ({"special_tokens": {"x": 0}}, {"byte_ids": [*range(256), 0]}):
+            write(tmp_path / "bad.json", **changes)
+            text = (tmp_path / "bad.json").read_text()
+            place = '{"x": 0' if "special_tokens" in changes else "255, 0"
+            nested = place[:-1] + "[" * depth + "1" + "]" * depth
+            (tmp_path / "bad.json").write_text(text.replace(place, nested))
+            assert nested in (tmp_path / "bad.json").read_text()
+            self.refused(tmp_path / "bad.json", "is not what would be written|too deeply")
+
     def test_an_id_that_others_cannot_hold_is_kept_and_not_exported(self, tmp_path: Path) -> None:
         write(tmp_path / "t.json", merges=[[97, 97, 2**32]], special_tokens={})
         tokenizer = BPETokenizer().load(tmp_path / "t.json")

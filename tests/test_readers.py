@@ -722,8 +722,9 @@ class TestHostileFiles:
             (b'{"model": NaN}', "model is not an object: nan"),
         ],
     )
-    def test_what_is_not_even_such_an_object(self, data: bytes, fault: str) -> None:
-        refused(read_json, data, fault=fault)
+    def test_what_is_not_even_such_an_object(self, tmp_path: Path, data: bytes, fault: str) -> None:
+        (tmp_path / "t.json").write_bytes(data)
+        refused(BPETokenizer.from_huggingface, tmp_path / "t.json", fault=fault)
 
     @pytest.mark.parametrize(
         "changes",
