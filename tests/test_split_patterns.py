@@ -462,3 +462,11 @@ def _known_alike(regex: Any) -> set[str]:
         for character in regex.findall(rf"\p{{{category}}}", every)
         if unicodedata.category(character) == category
     }
+
+
+@pytest.mark.parametrize("pattern", [None, "[^x]+", ("[^x]+", "[^y]+")])
+def test_long_text_is_one_piece_if_the_pattern_says_so(
+    pattern: str | tuple[str, ...] | None,
+) -> None:
+    text = "ab cd " * bpe._BLOCK_SIZE
+    assert BPETokenizer(pattern).pretokenize(text) == [text]
