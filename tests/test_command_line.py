@@ -677,3 +677,19 @@ def on_a_terminal(
         os.close(terminal)
     assert process.returncode == 0
     return shown.decode()
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_an_unknown_id_is_named_by_its_place_in_the_whole_file(
+    folder: Path,
+    raw: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    ids = [97, 98, 99, 100, 101, 60_000, 102]
+    spelled = " ".join(map(str, ids)).encode()
+    (folder / "ids").write_bytes(struct.pack("<7H", *ids) if raw else spelled)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(bpe, "_READ_AT_ONCE", 4)
+    assert bpe.main(["decode", "-t", "t.json", "ids", *["--dtype=uint16"] * raw]) == 1
+    assert capfdbinary.readouterr().err == b"bpe: ids: unknown id 60000 at position 5\n"
