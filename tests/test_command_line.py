@@ -146,6 +146,11 @@ class TestPieces:
                 "".join(blocks)
             )
 
+    def test_a_piece_comes_before_all_is_read(self) -> None:
+        blocks = iter(["ab cd", " ef gh", " never read"])
+        assert next(bpe._blocks_of(blocks)) == "ab"
+        assert next(blocks) == " ef gh"
+
     @one_folder_serves
     @given(texts=st.lists(spaced_text | some_text, min_size=1, max_size=3), pattern=patterns)
     @example(texts=["a b a b a b a b a b"], pattern="gpt2")
@@ -410,7 +415,7 @@ class TestEncodeAndDecode:
         many = ["encode", "-t", "t.json", CORPUS, CORPUS]
         assert output(folder, *many, "--workers", 2) == output(folder, *many)
         train = ["train", CORPUS, CORPUS, "--vocab-size", 300]
-        output(folder, *train, "-o", "one.json")
+        output(folder, *train, "-o", "one.json", "--workers", 1)
         output(folder, *train, "-o", "two.json", "--workers", 2)
         assert (folder / "one.json").read_bytes() == (folder / "two.json").read_bytes()
 

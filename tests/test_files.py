@@ -623,6 +623,7 @@ class TestExports:
         assert content["model"]["vocab"]["Ġcat"] == tokenizer.encode(" cat")[0]
         assert len(content["model"]["merges"]) == 24
         assert [token["id"] for token in content["added_tokens"]] == [280, 281, 5000]
+        assert all(token["special"] for token in content["added_tokens"])  # left out on demand
 
     @pytest.mark.parametrize(
         ("special", "fault"),
