@@ -615,6 +615,16 @@ class TestExports:
         with pytest.raises(ValueError, match="tiktoken does not normalize text to NFC"):
             BPETokenizer().load(tmp_path / "t.json").mergeable_ranks()
 
+    def test_bytes_are_spelled_as_gpt2_spells_them(self, tmp_path: Path) -> None:
+        BPETokenizer().to_huggingface(tmp_path / "tokenizer.json")
+        vocab = json.loads((tmp_path / "tokenizer.json").read_bytes())["model"]["vocab"]
+        spelling = {token_id: name for name, token_id in vocab.items()}
+        visible = b"!~\xa1\xac\xae\xff"
+        assert [spelling[byte] for byte in visible] == list(visible.decode("latin-1"))
+        others = {0: "\u0100", 10: "\u010a", 32: "\u0120", 0x7F: "\u0121", 0x80: "\u0122"}
+        others |= {0xA0: "\u0142", 0xAD: "\u0143"}
+        assert {byte: spelling[byte] for byte in others} == others
+
     def test_huggingfaces_file(self, tmp_path: Path) -> None:
         tokenizer = trained()
         tokenizer.to_huggingface(tmp_path / "tokenizer.json")
