@@ -302,8 +302,8 @@ class _Learner:
     def learn(self, tokens: range) -> Iterator[Rule]:
         """Yield a rule for each of the new `tokens`; between two, `words` are merged so far.
 
-        Rare pairs are left out at first, as their turn hardly ever comes: 1 of 10 seconds and
-        20 of 150 MB for 32,512 rules from 50 MB. When no others are left, all are counted.
+        Rare pairs are left out at first, as their turn hardly ever comes: 4.9 s instead of 5.8,
+        105 MB instead of 148 for 32,512 rules from 50 MB. When no others are left, all count.
         """
         least = max(MIN_PAIR_COUNT, 1)
         size = sum(map(mul, map(len, self.words), self.word_counts))
@@ -539,17 +539,18 @@ class _Encoder:
     def _longest_fitting(self, pair: int) -> int:
         """Return the longest beginning of the second that may touch the first, -1 for none."""
         before, token = pair >> 21, pair & 0x1FFFFF
-        tried = []
+        fitting, tried = self.fitting, [pair]
         while token >= 0 and not self.vocabulary.may_touch(before, token):
-            tried.append(before << 21 | token)
             token = self.shorter(token)
-            if before << 21 | token in self.fitting:
-                token = self.fitting[before << 21 | token]
+            pair = before << 21 | token  # -1 if there is none, which is remembered as -1
+            if pair in fitting:
+                token = fitting[pair]
                 break
-        if len(self.fitting) >= self.LARGEST_TABLE:
-            self.fitting.clear()
-        self.fitting[pair] = token
-        self.fitting.update(dict.fromkeys(tried, token))
+            tried.append(pair)
+        if len(fitting) >= self.LARGEST_TABLE:
+            fitting.clear()
+        for each in tried:
+            fitting[each] = token
         return token
 
     def _longest_beginning(self, token: int) -> int:
