@@ -417,8 +417,8 @@ class _Vocabulary:
 
     With the rules `ab`, `bc` and `ab c`, the text `abcbc` becomes `ab c b c`, `ab c bc` and at
     last `abc bc`. Both tokens came about as they do in `abc` and in `bc` alone, and nothing
-    crossed between them. But `a` and `bc` may never touch: in `abc` the first
-    rule joins what meets at their border.
+    crossed between them. But `a` and `bc` may never touch: in `abc` the first rule joins what
+    meets at their border.
     """
 
     def __init__(self, byte_ids: Iterable[int] = range(256)) -> None:
@@ -1392,6 +1392,7 @@ class BPETokenizer:
             if not data.lstrip().startswith((b"{", b"[")):
                 ranks = _read_tiktoken(data)
                 return cls.from_tiktoken(ranks, _likely_pattern(ranks))
+            # Inside a string a backslash would stand before these quotation marks.
             is_own = not re.search(rb'"model"\s*:\s*\{', data)
             content = _parse_json(data, _OWN_FILE if is_own else None)
             if "model" in content:
@@ -1776,7 +1777,7 @@ class _Coder:
         """Return how much of `text` is cut the same whatever comes after it.
 
         That is, as if nothing came after it, up to a place: the end of the last special token
-        that stays one, and then the last border of a known pattern. If there is none, some
+        that stays one, and then the last safe cut of a known pattern. If there is none, some
         pieces follow: what comes of all that the first pattern cuts but the last two, which
         more text may change.
         """
@@ -3256,7 +3257,7 @@ def _read_text(name: str, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _blocks_of(text: Iterable[str], has_safe_cuts: bool = True) -> Iterator[str]:
-    """Yield a text that comes in blocks as pieces that end at borders, none of them empty."""
+    """Yield a text that comes in blocks in others, none empty, that end at safe cuts."""
     held: list[str] = []
     for block in text:
         inside = _UP_TO_A_SAFE_CUT.match(block) if has_safe_cuts else None
