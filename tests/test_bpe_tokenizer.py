@@ -9,7 +9,6 @@ import tracemalloc
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any

@@ -174,7 +174,7 @@ class TestEncode:
         run = re.compile(rb"(?s)(.)\1{%d,6}" % (shortest_run - 1))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bpe._Encoder, "FEW_RULES", 0)
-            patch.setattr(bpe._Encoder, "LARGEST_TABLE", 2)
+            patch.setattr(bpe._Touching, "LIMIT", 2)
             patch.setattr(bpe, "_RUN", run)
             assert encode(text, rules) == reference.encode(text, rules)
 
