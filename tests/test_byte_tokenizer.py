@@ -44,6 +44,7 @@ class TestTokenize:
     ) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bpe, "_RUN", re.compile(rb"(?s)(.)\1{%d,6}" % (shortest_run - 1)))
+            patch.setattr(bpe._Encoder, "SHORT", 2)
             self.check(alphabet, text * times + b"a" * 65, few_rules=0)
 
     @given(st.binary(max_size=80), st.text(alphabet="abc ", max_size=80), st.integers(256, 290))

@@ -105,6 +105,12 @@ class TestSaveAndLoad:
             ' "merges": [\n  [97, 98, 256],\n  [256, 256, 257]\n ]\n}\n'
         )
 
+    def test_tokens_that_no_merge_makes_stand_by_id(self, tmp_path: Path) -> None:
+        ranks = {bytes([byte]): byte for byte in range(256)} | {b"xyz": 300, b"abc": 299}
+        BPETokenizer.from_tiktoken(ranks).save(tmp_path / "t.json")
+        text = (tmp_path / "t.json").read_text(encoding="utf-8")
+        assert ' "other_tokens": {"abc": 299, "xyz": 300},\n' in text
+
     @one_folder_serves
     @given(
         text=some_text,

@@ -173,8 +173,8 @@ class TestEncode:
         text = "".join(letter * 70 if letter == "b" else letter for letter in "".join(texts)) * 2
         run = re.compile(rb"(?s)(.)\1{%d,6}" % (shortest_run - 1))
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bpe._Encoder, "SHORT", 2)
             patch.setattr(bpe._Encoder, "FEW_RULES", 0)
-            patch.setattr(bpe._Touching, "LIMIT", 2)
             patch.setattr(bpe, "_RUN", run)
             assert encode(text, rules) == reference.encode(text, rules)
 
