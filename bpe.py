@@ -529,8 +529,8 @@ class _Encoder:
         joins = [joined(pair, never) for pair in pairwise(tokens)]
         while joins and (token := min(joins)) < never:
             place = joins.index(token)
-            tokens[place : place + 2] = [token]
-            del joins[place]
+            tokens[place] = token
+            del tokens[place + 1], joins[place]
             if place > 0:
                 joins[place - 1] = joined((tokens[place - 1], token), never)
             if place < len(joins):
