@@ -723,10 +723,9 @@ def _vocabulary_of_tokens(
     for token_id, data in tokens.items():
         first = beginnings[data]
         while first:
-            second = data[len(first) :]
-            both = first in parts and second in parts
-            if both and vocabulary.may_touch(parts[first], parts[second]):
-                token = vocabulary.add(parts[first], parts[second], token_id)
+            left, right = parts.get(first), parts.get(data[len(first) :])
+            if left is not None and right is not None and vocabulary.may_touch(left, right):
+                token = vocabulary.add(left, right, token_id)
                 if id_of[data] == token_id:
                     parts[data] = token
                 break
