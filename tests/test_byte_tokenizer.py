@@ -70,13 +70,13 @@ class TestTokenize:
         assert tokenizer.tokenize(b"ababcabd") == [256, 256, 99, 256, 100]
         assert tokenizer.tokenize(b"c") == [99]
 
-    @pytest.mark.parametrize("few_rules", [0, 750])
+    @pytest.mark.parametrize("few_rules", [0, 1000])
     @pytest.mark.parametrize("length", [0, 1, 2, 3, 4095, 4096, 4097, 9999])
     def test_equal_bytes(self, length: int, few_rules: int) -> None:
         alphabet = [*SINGLE_BYTES, b"aa", b"aaa", b"a" * 4, b"a" * 7, b"a" * 64, b"a" * 8]
         self.check(alphabet, b"a" * length, few_rules)
 
-    @pytest.mark.parametrize("few_rules", [0, 750])
+    @pytest.mark.parametrize("few_rules", [0, 1000])
     def test_long_text(self, few_rules: int) -> None:
         alphabet = learned_alphabet(bpe.SAMPLE_KO + bpe.SAMPLE_EN, 450)
         random.Random(2).shuffle(tail := alphabet[256:])

@@ -178,7 +178,7 @@ class TestEncode:
             patch.setattr(bpe, "_RUN", run)
             assert encode(text, rules) == reference.encode(text, rules)
 
-    @pytest.mark.parametrize("few_rules", [0, 750])
+    @pytest.mark.parametrize("few_rules", [0, 1000])
     def test_long_text_as_it_comes(self, few_rules: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(bpe._Encoder, "FEW_RULES", few_rules)
         text = "".join(random.Random(3).choices("ab c", k=9000)) + "a" * 9000
