@@ -462,7 +462,8 @@ class _Vocabulary:
 
         Go back in time: of the two tokens at the border take apart the one that was made
         later. If a rule that came before that joins the two, it has crossed the border.
-        (Where both are the same token, the left one was made first.)
+        (Where both are the same token, the left one was made first.) -1 stands for no token,
+        which may touch any.
         """
         joined, left_halves, right_halves = self.joined, self.left_halves, self.right_halves
         earlier_than = len(self.ids)
@@ -592,7 +593,7 @@ class _Encoder:
         """From a letter to the tokens of it alone."""
         runs = defaultdict[bytes, list[int]](list)
         for token, data in enumerate(self.vocabulary.bytes[256:], start=256):
-            if data[0] == data[-1] and _is_run(data):
+            if _is_run(data):
                 runs[data[:1]].append(token)
         return runs
 
