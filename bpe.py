@@ -261,9 +261,8 @@ def vocab_curve(text: str, sizes: Iterable[int]) -> list[tuple[int, int]]:
     """
     sizes = _integers(sizes, "sizes")
     learner = _Learner([_utf8(text, "text").decode("latin-1")], [1])
-    token_counts = [len(learner.words[0])]
-    for _ in learner.learn(range(256, max(sizes, default=256))):
-        token_counts.append(len(learner.words[0]))
+    rules = learner.learn(range(256, max(sizes, default=256)))
+    token_counts = [len(learner.words[0]), *(len(learner.words[0]) for _ in rules)]
     return [(size, token_counts[min(max(size - 256, 0), len(token_counts) - 1)]) for size in sizes]
 
 
@@ -994,6 +993,13 @@ def _category_runs(largest: int) -> list[tuple[str, str]]:
 # BPETokenizer: train on a corpus, encode and decode anything, keep it, hand it over
 # ---------------------------------------------------------------------------
 
+Corpus = str | Iterable[str]  # one text, or documents
+FilePath = str | os.PathLike[str]
+SplitPattern = str | Sequence[str] | None  # of several, each cuts the pieces of the one before
+SpecialTokens = Mapping[str, int] | Iterable[str]  # `{name: id}`, or names alone
+AllowedSpecial = str | Collection[str]
+Progress = Callable[[int, int], object] | None  # called with how much is done, and of how much
+
 _STREAM_CHUNK = 1 << 16  # characters that `encode_iterable` goes on with at once
 
 
@@ -1003,9 +1009,10 @@ class BPETokenizer:
     `pattern` cuts text into pre-tokens, and no token crosses their borders; of several,
     each cuts the pieces of the one before; `None` cuts nothing. One that is accepted never
     takes a time exponential in the length of a text, from a file too; others are refused by
-    name. What is a letter, the interpreter's Unicode says. `special_tokens` goes to
-    `register_special_tokens`. An untrained tokenizer knows the 256 byte tokens, so it can
-    encode and decode anything. To read a file, of whatever kind, call
+    name. What is a letter, the interpreter's Unicode says (`unicodedata.unidata_version`): where
+    characters are new to it or to another library, the two may split text in different ways.
+    `special_tokens` goes to `register_special_tokens`. An untrained tokenizer knows the 256
+    byte tokens, so it can encode and decode anything. To read a file, of whatever kind, call
     `BPETokenizer.from_file(path)`.
 
     Attributes, to be read: `pattern`; `merges`, a dict from pair of ids to new id in rank
@@ -1024,9 +1031,7 @@ class BPETokenizer:
     """
 
     def __init__(
-        self,
-        pattern: str | Sequence[str] | None = GPT4_SPLIT_PATTERN,
-        special_tokens: Mapping[str, int] | Iterable[str] = (),
+        self, pattern: SplitPattern = GPT4_SPLIT_PATTERN, special_tokens: SpecialTokens = ()
     ) -> None:
         self.pattern = _checked_pattern(pattern)
         self.special_tokens: dict[str, int] = {}
@@ -1045,8 +1050,7 @@ class BPETokenizer:
         return len(self.vocab)
 
     def __repr__(self) -> str:
-        names = [name for name in __all__ if name.endswith("_PATTERN")]
-        known = {globals()[name]: name for name in names}
+        known = {globals()[name]: name for name in __all__ if name.endswith("_PATTERN")}
         counts = {"token": len(self), "merge rule": len(self.merges)}
         counts["special token"] = len(self.special_tokens)
         of = ", ".join(f"{number} {word}{'s' * (number != 1)}" for word, number in counts.items())
@@ -1056,11 +1060,7 @@ class BPETokenizer:
     # -- training ----------------------------------------------------------
 
     def train(
-        self,
-        text: str | Iterable[str],
-        vocab_size: int,
-        progress: Callable[[int, int], object] | None = None,
-        workers: int = 1,
+        self, text: Corpus, vocab_size: int, progress: Progress = None, workers: int = 1
     ) -> BPETokenizer:
         """Learn at most `vocab_size - 256` merge rules from `text`, and return `self`.
 
@@ -1083,10 +1083,7 @@ class BPETokenizer:
         return self.train_from_counts(counts, vocab_size, progress)
 
     def train_from_counts(
-        self,
-        counts: Mapping[str, int],
-        vocab_size: int,
-        progress: Callable[[int, int], object] | None = None,
+        self, counts: Mapping[str, int], vocab_size: int, progress: Progress = None
     ) -> BPETokenizer:
         """Do the same as `train` from `{pre-token: count}` counted elsewhere.
 
@@ -1105,11 +1102,7 @@ class BPETokenizer:
         return self._learn(counts, vocab_size, progress, start)
 
     def extend(
-        self,
-        text: str | Iterable[str],
-        vocab_size: int,
-        progress: Callable[[int, int], object] | None = None,
-        workers: int = 1,
+        self, text: Corpus, vocab_size: int, progress: Progress = None, workers: int = 1
     ) -> BPETokenizer:
         """Go on training from the rules that are there, on new text, and return `self`.
 
@@ -1140,7 +1133,7 @@ class BPETokenizer:
         """
         return list(filter(None, self._coder.pieces(text)))
 
-    def register_special_tokens(self, tokens: Mapping[str, int] | Iterable[str]) -> None:
+    def register_special_tokens(self, tokens: SpecialTokens) -> None:
         """Add special tokens: names, whose ids follow the learned tokens, or `{name: id}`.
 
         Ids given by name alone are assigned anew whenever `train` ends, until `extend` keeps
@@ -1157,7 +1150,7 @@ class BPETokenizer:
 
     # -- encoding and decoding ---------------------------------------------
 
-    def encode(self, text: str, allowed_special: str | Collection[str] = "all") -> list[int]:
+    def encode(self, text: str, allowed_special: AllowedSpecial = "all") -> list[int]:
         """Return the token ids of `text`.
 
         `allowed_special` says which special tokens are recognised: `"all"` that are
@@ -1187,7 +1180,7 @@ class BPETokenizer:
         """
         return self.encode(text, allowed_special="none")
 
-    def count(self, text: str, allowed_special: str | Collection[str] = "all") -> int:
+    def count(self, text: str, allowed_special: AllowedSpecial = "all") -> int:
         """Return how many tokens `text` has, without making a list of them.
 
         >>> BPETokenizer(special_tokens=["<|end|>"]).count("low<|end|>")
@@ -1197,10 +1190,7 @@ class BPETokenizer:
         return sum(map(len, self._coder.encoded_pieces(text, allowed_special)))
 
     def encode_batch(
-        self,
-        texts: Iterable[str],
-        workers: int = 1,
-        allowed_special: str | Collection[str] = "all",
+        self, texts: Iterable[str], workers: int = 1, allowed_special: AllowedSpecial = "all"
     ) -> Iterator[array[int]]:
         """Yield for each text, in order, an array of its token ids.
 
@@ -1218,7 +1208,7 @@ class BPETokenizer:
         return chain.from_iterable(_in_processes(task, _batches(texts), workers))
 
     def encode_iterable(
-        self, chunks: Iterable[str], allowed_special: str | Collection[str] = "all"
+        self, chunks: Iterable[str], allowed_special: AllowedSpecial = "all"
     ) -> Iterator[int]:
         r"""Yield the token ids of a stream, which is never held whole, as they are settled.
 
@@ -1292,7 +1282,7 @@ class BPETokenizer:
         if text := decoder.decode(b"", final=True):
             yield text
 
-    def tokens(self, text: str, allowed_special: str | Collection[str] = "all") -> list[str]:
+    def tokens(self, text: str, allowed_special: AllowedSpecial = "all") -> list[str]:
         r"""Return each token of `text` as text, for looking at where it is cut.
 
         Bytes that are not a whole character are shown as `\xNN`.
@@ -1303,9 +1293,7 @@ class BPETokenizer:
         ids = self.encode(text, allowed_special)
         return [self.vocab[token_id].decode("utf-8", "backslashreplace") for token_id in ids]
 
-    def show(
-        self, text: str, color: bool = True, allowed_special: str | Collection[str] = "all"
-    ) -> str:
+    def show(self, text: str, color: bool = True, allowed_special: AllowedSpecial = "all") -> str:
         """Return `text` with its tokens on alternating backgrounds, for a terminal.
 
         With `color=False` they are separated by `|`.
@@ -1322,7 +1310,7 @@ class BPETokenizer:
 
     # -- files and exports --------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the tokenizer to one JSON file, a line for each merge rule.
 
         What was changed by hand so that `load` would refuse the file is a `ValueError`, and so
@@ -1350,12 +1338,12 @@ class BPETokenizer:
         """
         write_atomically(path, _text_of(_content_of(self._checked())))
 
-    def load(self, path: str | os.PathLike[str]) -> BPETokenizer:
+    def load(self, path: FilePath) -> BPETokenizer:
         """Become the tokenizer that `save` wrote to `path`, and return `self`.
 
         A file that `save` cannot have written is a `ValueError` that names the file and
-        the fault, and this tokenizer stays as it was. To make a tokenizer from a file of
-        any kind, call `BPETokenizer.from_file(path)`.
+        the fault, and this tokenizer stays as it was. To make one from a file of any kind, call
+        `BPETokenizer.from_file(path)`.
 
         >>> import tempfile
         >>> tokenizer = BPETokenizer().train("low lower lowest", 260)
@@ -1365,11 +1353,11 @@ class BPETokenizer:
         True
         """
         with _reading(path) as data:
-            loaded = _read_own(_parse_json(data, _OWN_FILE))
+            loaded = _read_own(_parse_json(data))
         return self._become(loaded)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> BPETokenizer:
+    def from_file(cls, path: FilePath) -> BPETokenizer:
         """Return the tokenizer in a file of any kind, which its content shows.
 
         That is what `save` wrote, a `.tiktoken` file, or Hugging Face's `tokenizer.json`.
@@ -1387,25 +1375,22 @@ class BPETokenizer:
             if not data.lstrip().startswith((b"{", b"[")):
                 ranks = _read_tiktoken(data)
                 return cls.from_tiktoken(ranks, _likely_pattern(ranks))
-            # Inside a string a backslash would stand before these quotation marks.
-            is_own = not re.search(rb'"model"\s*:\s*\{', data)
-            content = _parse_json(data, _OWN_FILE if is_own else None)
-            if "model" in content:
+            content = _parse_json(data)
+            if isinstance(content, dict) and "model" in content:
                 return cls._of_contents(_read_huggingface(content))
             return cls()._become(_read_own(content))
 
     @classmethod
     def from_tiktoken(
         cls,
-        source: str | os.PathLike[str] | Mapping[bytes, int],
-        pattern: str | Sequence[str] | None = GPT4_SPLIT_PATTERN,
-        special_tokens: Mapping[str, int] | Iterable[str] = (),
+        source: FilePath | Mapping[bytes, int],
+        pattern: SplitPattern = GPT4_SPLIT_PATTERN,
+        special_tokens: SpecialTokens = (),
     ) -> BPETokenizer:
         """Return the tokenizer of tiktoken's ranks: a `.tiktoken` file, or `{bytes: rank}`.
 
         It gives the ids of `tiktoken.Encoding` with the same arguments, also where a
-        pre-token is a token that no merge reaches. On characters that one of the two does not
-        know yet (see `unicodedata.unidata_version`) they may be split in different ways.
+        pre-token is a token that no merge reaches (of new characters, see the class).
 
         >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257}
         >>> BPETokenizer.from_tiktoken(ranks).encode("low slow")
@@ -1421,13 +1406,12 @@ class BPETokenizer:
         return cls._of_contents(contents, _names_and_ids(special_tokens))
 
     @classmethod
-    def from_huggingface(cls, path: str | os.PathLike[str]) -> BPETokenizer:
+    def from_huggingface(cls, path: FilePath) -> BPETokenizer:
         """Return the tokenizer of a `tokenizer.json` that holds a byte-level BPE model.
 
         It gives the ids of `tokenizers.Tokenizer.encode(text, add_special_tokens=False)`: the
-        post-processor is left out, as it adds tokens only when asked to. On characters that
-        one of the two does not know yet (see `unicodedata.unidata_version`) they may be split
-        in different ways. What changes ids and is not supported is a `ValueError` that names it.
+        post-processor is left out, as it adds tokens only when asked to. (Of new characters, see
+        the class.) What changes ids and is not supported is a `ValueError` that names it.
 
         >>> import tempfile
         >>> tokenizer = BPETokenizer(special_tokens=["<|end|>"]).train("low low", 258)
@@ -1442,10 +1426,10 @@ class BPETokenizer:
     @classmethod
     def from_gpt2(
         cls,
-        vocab_path: str | os.PathLike[str],
-        merges_path: str | os.PathLike[str],
-        pattern: str | Sequence[str] | None = GPT2_SPLIT_PATTERN,
-        special_tokens: Mapping[str, int] | Iterable[str] = (),
+        vocab_path: FilePath,
+        merges_path: FilePath,
+        pattern: SplitPattern = GPT2_SPLIT_PATTERN,
+        special_tokens: SpecialTokens = (),
     ) -> BPETokenizer:
         r"""Return the tokenizer of GPT-2's two files, `vocab.json` and `merges.txt`.
 
@@ -1463,9 +1447,8 @@ class BPETokenizer:
         [256, 119, 257]
         """
         given = _names_and_ids(special_tokens)
-        names = [name for name, _ in given]
         with _reading(vocab_path) as vocab, _reading(merges_path) as merges:
-            contents = _read_gpt2(vocab, merges, names)
+            contents = _read_gpt2(vocab, merges, [name for name, _ in given])
         listed = contents.special_tokens
         for name, chosen in given:
             if chosen not in (None, listed.get(name, chosen)):
@@ -1473,14 +1456,12 @@ class BPETokenizer:
         others = [(name, chosen) for name, chosen in given if name not in listed]
         return cls._of_contents(contents._replace(pattern=pattern), others)
 
-    def to_huggingface(self, path: str | os.PathLike[str]) -> None:
+    def to_huggingface(self, path: FilePath) -> None:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` loads (0.20 or newer).
 
-        It gives the same ids and the same text back, special tokens included; but on
-        characters that one of the two does not know yet (see `unicodedata.unidata_version`)
-        text may be split in different ways. What that format cannot hold is a `ValueError`:
-        a split pattern that means something else there, a special token that is spelled like
-        another token or like bytes, an id of 2**32.
+        It gives the same ids (of new characters, see the class) and the same text back. What that
+        format cannot hold is a `ValueError`: a split pattern that means something else there, a
+        special token that is spelled like another token or like bytes, an id of 2**32.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1509,16 +1490,14 @@ class BPETokenizer:
         if self._unmerged and not self._whole_tokens:
             token_id = min(self._unmerged.values())
             raise ValueError(f"no merge makes token {token_id}, but tiktoken might")
-        by_id = sorted(self._ordinary.items())
-        ranks = _checked_ranks({data: token_id for token_id, data in by_id})
-        theirs = _vocabulary_of_ranks(ranks).ids
-        for ours, their_id in zip_longest(self._vocabulary.ids, theirs):
-            if ours != their_id:
-                token_id = their_id if ours is None else ours
+        ranks = _checked_ranks({data: i for i, data in sorted(self._ordinary.items())})
+        for ours, theirs in zip_longest(self._vocabulary.ids, _vocabulary_of_ranks(ranks).ids):
+            if ours != theirs:
+                token_id = theirs if ours is None else ours
                 raise ValueError(f"token {token_id} is not merged when its id says so")
         return ranks
 
-    def to_tiktoken(self, path: str | os.PathLike[str]) -> None:
+    def to_tiktoken(self, path: FilePath) -> None:
         """Write the ranks as tiktoken's file: base64 of the bytes, a space, the rank.
 
         >>> import tempfile
@@ -1597,9 +1576,7 @@ class BPETokenizer:
         self.special_tokens |= added
         self._names_with_chosen_id = self._names_with_chosen_id.union(chosen)
         self._first_free = next(free)
-        self._coder = _Coder(
-            self.pattern, self._normalization, self._encoded, dict(self.special_tokens)
-        )
+        self._coder = _Coder(self)
 
     def _check_vocab_size(self, vocab_size: int) -> int:
         vocab_size = _integer(vocab_size, "vocab_size", 256)
@@ -1611,19 +1588,15 @@ class BPETokenizer:
                 )
         return vocab_size
 
-    def _count_pre_tokens(
-        self,
-        text: str | Iterable[str],
-        progress: Callable[[int, int], object] | None,
-        workers: int,
-    ) -> Counter[str]:
+    def _count_pre_tokens(self, text: Corpus, progress: Progress, workers: int) -> Counter[str]:
         workers = _integer(workers, "workers", 1)
         if isinstance(text, (bytes, os.PathLike)) or not isinstance(text, Iterable):
             hint = "; to train on a file, read it: Path(…).read_text(encoding='utf-8')"
             raise TypeError(f"text must be str or strings, not {type(text).__name__}{hint}")
         if isinstance(text, str):
             _utf8(text, "text")
-            text = self._coder.blocks(text)
+            blocks = (block[0] for block in _BLOCK.finditer(text))
+            text = blocks if self._coder.has_safe_cuts else [text]
         documents = _reported(text, progress)
         if workers == 1:
             return _count_pieces(self, documents)
@@ -1637,11 +1610,7 @@ class BPETokenizer:
         return total
 
     def _learn(
-        self,
-        counts: Mapping[str, int],
-        vocab_size: int,
-        progress: Callable[[int, int], object] | None,
-        start: BPETokenizer,
+        self, counts: Mapping[str, int], vocab_size: int, progress: Progress, start: BPETokenizer
     ) -> BPETokenizer:
         """Learn on top of what `start` has, until there are `vocab_size` ordinary tokens."""
         words = self._words(counts)
@@ -1689,9 +1658,7 @@ class BPETokenizer:
         return now
 
 
-def _names_and_ids(
-    special_tokens: Mapping[str, int] | Iterable[str],
-) -> list[tuple[str, int | None]]:
+def _names_and_ids(special_tokens: SpecialTokens) -> list[tuple[str, int | None]]:
     """Return the names of special tokens, each with the id chosen for it, if there is one."""
     if isinstance(special_tokens, str):
         raise TypeError("special tokens must be a list of names or {name: id}, not one string")
@@ -1703,21 +1670,15 @@ def _names_and_ids(
 class _Coder:
     """All that cutting and encoding need, of one moment: training does not disturb them."""
 
-    def __init__(
-        self,
-        pattern: str | tuple[str, ...] | None,
-        normalization: str | None,
-        encoded: _EncodedPreTokens,
-        special_tokens: Mapping[str, int],
-    ) -> None:
-        self.pattern = pattern
-        self.splitters = _splitters(pattern)
-        self.is_known = pattern in _KNOWN_PATTERNS
+    def __init__(self, tokenizer: BPETokenizer) -> None:
+        self.pattern = tokenizer.pattern
+        self.splitters = _splitters(self.pattern)
+        self.is_known = self.pattern in _KNOWN_PATTERNS
         self.looks_back = any(splitter.looks_back for splitter in self.splitters)
-        self.normalization = normalization
-        self.encoded = encoded
-        self.special_tokens = special_tokens
-        self.names = frozenset(special_tokens)
+        self.normalization = tokenizer._normalization
+        self.encoded = tokenizer._encoded
+        self.special_tokens = dict(tokenizer.special_tokens)
+        self.names = frozenset(self.special_tokens)
         # Whether neither a pre-token nor a name goes on where `_UP_TO_A_SAFE_CUT` ends.
         self.has_safe_cuts = self.is_known and not any(map(_UP_TO_A_SAFE_CUT.match, self.names))
 
@@ -1736,7 +1697,7 @@ class _Coder:
         )
 
     def encoded_pieces(
-        self, text: str, allowed_special: str | Collection[str], offset: int = 0
+        self, text: str, allowed_special: AllowedSpecial, offset: int = 0
     ) -> Iterable[tuple[int, ...]]:
         """Return the ids of each piece of `text`, which begins at `offset` in what is encoded."""
         names = self.names_sought(allowed_special)
@@ -1752,7 +1713,7 @@ class _Coder:
             for segment in _split_at_names(text, names)
         )
 
-    def names_sought(self, allowed_special: str | Collection[str]) -> frozenset[str]:
+    def names_sought(self, allowed_special: AllowedSpecial) -> frozenset[str]:
         """Return the special tokens to find: those allowed, and all if one found is an error."""
         if isinstance(allowed_special, str):
             if allowed_special in ("all", "none_raise"):
@@ -1768,7 +1729,7 @@ class _Coder:
             f"not {_shown(allowed_special)}"
         )
 
-    def settled(self, text: str, allowed_special: str | Collection[str]) -> tuple[int, list[str]]:
+    def settled(self, text: str, allowed_special: AllowedSpecial) -> tuple[int, list[str]]:
         """Return how much of `text` is cut the same whatever comes after it.
 
         That is, as if nothing came after it, up to a place: the end of the last special token
@@ -1789,17 +1750,13 @@ class _Coder:
         first_cut = list(filter(None, _cut([rest], self.splitters[:1])))
         return place, list(_cut(first_cut[:-2], self.splitters[1:]))
 
-    def blocks(self, text: str) -> Iterable[str]:
-        """Cut a long text where neither a pre-token nor a special token goes on, if possible."""
-        return (block[0] for block in _BLOCK.finditer(text)) if self.has_safe_cuts else [text]
-
 
 @lru_cache(maxsize=64)
 def _splitters(pattern: str | tuple[str, ...] | None) -> list[_Splitter]:
     return list(map(_Splitter, (pattern,) if isinstance(pattern, str) else pattern or ()))
 
 
-def _checked_pattern(pattern: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
+def _checked_pattern(pattern: SplitPattern) -> str | tuple[str, ...] | None:
     if pattern is None or isinstance(pattern, str):
         return pattern
     if isinstance(pattern, bytes) or not isinstance(pattern, Sequence):
@@ -1923,7 +1880,7 @@ def _read_own(value: object) -> BPETokenizer:
 
 
 def _restored(kind: type[BPETokenizer], data: bytes) -> BPETokenizer:
-    return object.__new__(kind)._become(_read_own(_parse_json(data, _OWN_FILE)))
+    return object.__new__(kind)._become(_read_own(_parse_json(data)))
 
 
 def _content_in(value: object) -> dict[str, Any]:
@@ -1975,7 +1932,7 @@ _MOST_VALUES = 1 << 22  # in a file of JSON, so that they fit into memory whatev
 _ID_LIMIT = 1 << 32  # ids in the files of others are below it
 
 
-def write_atomically(path: str | os.PathLike[str], content: str) -> None:
+def write_atomically(path: FilePath, content: str) -> None:
     r"""Write `content` to a temporary neighbour of `path`, then replace `path` by it.
 
     Whoever reads `path` finds the old content or the new one, never half of it. The mode
@@ -1994,7 +1951,7 @@ def write_atomically(path: str | os.PathLike[str], content: str) -> None:
 
 
 @contextmanager
-def _replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def _replacing(path: FilePath) -> Iterator[BinaryIO]:
     """Open what will replace `path` if all goes well, as `write_atomically` says."""
     if not os.fspath(path):
         raise FileNotFoundError(errno.ENOENT, "the path of the file to write is empty", path)
@@ -2021,7 +1978,7 @@ def _replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _reading(path: str | os.PathLike[str]) -> Iterator[bytes]:
+def _reading(path: FilePath) -> Iterator[bytes]:
     """Give the bytes of a file; a `ValueError` in the block that uses them then names it."""
     try:
         with Path(path).open("rb") as file:
@@ -2035,29 +1992,17 @@ def _reading(path: str | os.PathLike[str]) -> Iterator[bytes]:
         raise ValueError(f"{os.fspath(path)}: not a tokenizer: {fault}") from fault
 
 
-def _parse_json(data: bytes, keys: Collection[str] | None = None) -> Any:
-    """Return a value of JSON; if only certain `keys` are known, go no further than to another."""
+def _parse_json(data: bytes) -> Any:
     if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         raise ValueError(f"it holds more than {_MOST_VALUES} values")
-    text, decoder = data.decode("utf-8"), json.JSONDecoder(object_pairs_hook=_without_repeated_keys)
-    if keys is None:
-        return decoder.decode(text)
-    content: dict[str, Any] = {}
-    position = 0
-    while text[position:].strip() != "}":
-        start = re.compile(rf'\s*{"," if content else "{"}\s*"(\w*)"\s*:\s*').match(text, position)
-        if start is None or start[1] not in keys or start[1] in content:
-            raise ValueError(f"none of the keys that it can have stands at character {position}")
-        content[start[1]], position = decoder.raw_decode(text, start.end())
-    return content
+    return json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeated_keys)
 
 
 def _without_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    content: dict[str, Any] = {}
-    for key, value in items:
-        if key in content:
-            raise ValueError(f"the key {_shown(key)} stands twice in one object")
-        content[key] = value
+    content = dict(items)
+    if len(content) < len(items):
+        [(key, _)] = Counter(key for key, _ in items).most_common(1)
+        raise ValueError(f"the key {_shown(key)} stands twice in one object")
     return content
 
 
@@ -2162,7 +2107,7 @@ def _count_pieces(tokenizer: BPETokenizer, documents: Iterable[str]) -> Counter[
 
 
 def _encode_texts(
-    tokenizer: BPETokenizer, allowed_special: str | Collection[str], texts: Iterable[str]
+    tokenizer: BPETokenizer, allowed_special: AllowedSpecial, texts: Iterable[str]
 ) -> list[array[int]]:
     largest = max(tokenizer.vocab)
     if largest >= 1 << 64:
@@ -2171,9 +2116,7 @@ def _encode_texts(
     return [array(typecode, tokenizer.encode(text, allowed_special)) for text in texts]
 
 
-def _reported(
-    documents: Iterable[str], progress: Callable[[int, int], object] | None
-) -> Iterator[str]:
+def _reported(documents: Iterable[str], progress: Progress) -> Iterator[str]:
     """Yield `documents`, and tell after each batch's worth of characters how many there were."""
     done = told = 0
     for document in documents:
@@ -2259,7 +2202,7 @@ def _do_task(job: Any) -> Any:
 class _Contents(NamedTuple):
     """What a vocabulary's file says, whoever wrote it."""
 
-    pattern: str | Sequence[str] | None  # of several, each cuts the pieces of the one before
+    pattern: SplitPattern
     tokens: dict[bytes, int]  # the 256 bytes are among them
     vocabulary: _Vocabulary  # those of them that merges make
     special_tokens: dict[str, int]  # an id that `tokens` has too stands for the same bytes
@@ -2373,7 +2316,15 @@ def _read_huggingface(value: object) -> _Contents:
     entries = content.get("added_tokens") or []
     special_tokens = _added_tokens(entries, ids)
     _check_passes(entries, normalization)
-    tokens, vocabulary = _tokens_and_merges(ids, model["merges"], special_tokens)
+    token_bytes = _unspelled(ids, special_tokens)
+    pairs = _checked_pairs(model["merges"], token_bytes)
+    needed = {*chain.from_iterable(pairs), *map(b"".join, pairs), *_BYTES}
+    tokens = {
+        data: ids[spelling]
+        for spelling, data in token_bytes.items()
+        if spelling not in special_tokens or data in needed  # as merges may need a special one
+    }
+    vocabulary = _vocabulary_of_merges(tokens, pairs)
     return _Contents(pattern, tokens, vocabulary, special_tokens, whole_tokens, normalization)
 
 
@@ -2476,21 +2427,6 @@ def _check_passes(entries: list[dict[str, Any]], normalization: str | None) -> N
                 raise ValueError(f"added token {_shown(name)}: normalized, it overlaps others")
 
 
-def _tokens_and_merges(
-    ids: Mapping[str, int], merges: Iterable[object], special_tokens: Collection[str]
-) -> tuple[dict[bytes, int], _Vocabulary]:
-    """Return the ordinary tokens and their rules; a special one is among them if merges need it."""
-    token_bytes = _unspelled(ids, special_tokens)
-    pairs = _checked_pairs(merges, token_bytes)
-    needed = {*chain.from_iterable(pairs), *map(b"".join, pairs), *_BYTES}
-    tokens = {
-        data: ids[spelling]
-        for spelling, data in token_bytes.items()
-        if spelling not in special_tokens or data in needed
-    }
-    return tokens, _vocabulary_of_merges(tokens, pairs)
-
-
 def _checked_pairs(
     merges: Iterable[object], token_bytes: Mapping[str, bytes]
 ) -> list[tuple[bytes, bytes]]:
@@ -2547,7 +2483,7 @@ _SPECIAL = {"special": True} | dict.fromkeys(
 
 def _huggingface_content(tokenizer: BPETokenizer) -> dict[str, Any]:
     """Return what `to_huggingface` writes, if that format can hold it."""
-    spelled = _huggingface_spellings(tokenizer)
+    spelled = {token_id: _spelled(data) for token_id, data in tokenizer._ordinary.items()}
     normalization = tokenizer._normalization
     stages = [splitter.pattern for splitter in tokenizer._coder.splitters]
     for stage in stages:
@@ -2566,27 +2502,23 @@ def _huggingface_content(tokenizer: BPETokenizer) -> dict[str, Any]:
         "model": {
             "type": "BPE",
             "ignore_merges": tokenizer._whole_tokens,
-            "vocab": {name: token_id for token_id, name in spelled.items()}
-            | tokenizer.special_tokens,
+            "vocab": _huggingface_vocab(tokenizer, spelled),
             "merges": [[spelled[first], spelled[second]] for first, second in tokenizer.merges],
         },
     }
 
 
-def _huggingface_spellings(tokenizer: BPETokenizer) -> dict[int, str]:
-    spelled = {token_id: _spelled(data) for token_id, data in tokenizer._ordinary.items()}
-    ids = {spelling: token_id for token_id, spelling in spelled.items()}
-    largest = max(tokenizer.vocab)
-    if largest >= _ID_LIMIT:
+def _huggingface_vocab(tokenizer: BPETokenizer, spelled: Mapping[int, str]) -> dict[str, int]:
+    if (largest := max(tokenizer.vocab)) >= _ID_LIMIT:
         owner = _shown(tokenizer.vocab[largest])
         raise ValueError(f"the id {_shown(largest)} of {owner} is too large there")
+    ids = {spelling: token_id for token_id, spelling in spelled.items()}
     for name, token_id in tokenizer.special_tokens.items():
-        if ids.get(name, token_id) != token_id:
-            raise ValueError(
-                f"special token {_shown(name)} is spelled like token {ids[name]} there"
-            )
+        if ids.setdefault(name, token_id) != token_id:
+            other = f"token {ids[name]}"
+            raise ValueError(f"special token {_shown(name)} is spelled like {other} there")
         _check_no_bytes(name)
-    return spelled
+    return ids
 
 
 def _check_no_bytes(name: str) -> None:
@@ -2756,18 +2688,14 @@ class ByteTokenizer:
             size += rng.randint(-(size // 4), size // 4)  # text that repeats could keep step
             size = left // max(left // size, 1)  # so that the last chunk is not a crumb
             stretch = (len(text) - position) * size // left
-            start = origin + position + rng.randrange(stretch - size + 1)
-            ids = self._tokenize_in_ring(text, start % len(text), size)
+            start = (origin + position + rng.randrange(stretch - size + 1)) % len(text)
+            beyond = max(start + size - len(text), 0)
+            ids = self.tokenize(text[start : start + size]) + self.tokenize(text[:beyond])
             lengths = [len(self.token_alphabet[token]) for token in ids]
             yield (chunk := _Chunk(stretch, lengths))
             position += stretch
             left -= size
             size = _next_size(sample_size, chunk.token_length)
-
-    def _tokenize_in_ring(self, text: bytes, start: int, size: int) -> list[int]:
-        """Tokenize `size` bytes from `start`; where the text ends, go on at its beginning."""
-        beyond = max(start + size - len(text), 0)
-        return self.tokenize(text[start : start + size]) + self.tokenize(text[:beyond])
 
 
 # How large chunks are, and what of them counts: found by trying, on the documents and
@@ -2809,7 +2737,8 @@ class _Chunk:
         margin = min(margin, int(size * _LARGEST_MARGIN))
         self.stretch = stretch
         self.core = size - 2 * margin
-        self.density = _tokens_between(lengths, margin, size - margin) / self.core
+        shares = chain.from_iterable([1 / length] * length for length in lengths)  # of each byte
+        self.density = sum(islice(shares, margin, size - margin)) / self.core
         self.token_count = stretch * self.density
 
     def variance(self, before: _Chunk, after: _Chunk) -> float:
@@ -2821,16 +2750,6 @@ class _Chunk:
         difference = self.density - (before.density + after.density) / 2
         variance = difference**2 / 1.5 + (0.5 / self.core) ** 2
         return self.stretch**2 * variance * (1 - self.core / self.stretch)
-
-
-def _tokens_between(lengths: Iterable[int], start: int, stop: int) -> float:
-    """Return how many tokens of these lengths lie from `start` to `stop`, parts of them too."""
-    counted, position = 0.0, 0
-    for length in lengths:
-        inside = min(position + length, stop) - max(position, start)
-        counted += max(inside, 0) / length
-        position += length
-    return counted
 
 
 def _error_bound(chunks: list[_Chunk], confidence: float) -> float:
@@ -3356,9 +3275,8 @@ def _list(values: Iterable[Any], name: str, content: str) -> list[Any]:
 
 
 def _rules(merges: Iterable[Rule] | Mapping[Pair, int]) -> list[Rule]:
-    given = merges.items() if isinstance(merges, Mapping) else merges
     rules: list[Rule] = []
-    listed = _list(given, "merges", "rules")
+    listed = _list(merges.items() if isinstance(merges, Mapping) else merges, "merges", "rules")
     try:
         for (first, second), new_id in listed:
             rules.append(((index(first), index(second)), index(new_id)))

@@ -282,7 +282,7 @@ BAD_FILES = [
     ({"version": 0}, "version 0 is not supported"),
     ({"version": True}, "version True is not supported"),
     ({"version": None}, "version None is not supported"),
-    ({"extra": 1}, "none of the keys that it can have stands at character 2"),
+    ({"extra": 1}, "its keys are not version, pattern, .*, merges$"),
     ({"pattern": 5}, "pattern 5 is not supported"),
     ({"pattern": ["a", 5]}, "pattern .'a', 5. is not supported"),
     ({"pattern": {"a": 5}}, "pattern {'a': 5} is not supported"),
@@ -429,15 +429,6 @@ class TestDistrust:
                 export(tmp_path / "exported")
         assert not (tmp_path / "exported").exists()
 
-    @pytest.mark.parametrize(("start", "place"), [("{", 0), ('{"version": 2, ', 13)])
-    def test_nothing_is_read_after_a_key_that_is_not_known(
-        self, tmp_path: Path, start: str, place: int
-    ) -> None:
-        (tmp_path / "bad.json").write_text(f'{start}"extra": and this is no JSON')
-        self.refused(tmp_path / "bad.json", f"stands at character {place}$")
-        with pytest.raises(ValueError, match=f"stands at character {place}$"):
-            BPETokenizer.from_file(tmp_path / "bad.json")
-
     @pytest.mark.parametrize("most", [259, 260, 261])
     def test_the_number_of_tokens_is_bounded(
         self, tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
@@ -516,15 +507,15 @@ class TestDistrust:
     @pytest.mark.parametrize(
         ("data", "fault"),
         [
-            (b"", "none of the keys that it can have stands at character 0"),
-            (b"{", "none of the keys that it can have stands at character 0"),
-            (b"[1]", "none of the keys that it can have stands at character 0"),
-            (b"{}", "none of the keys that it can have stands at character 0"),
-            (b'{"version": 1', "none of the keys that it can have stands at character 13"),
-            (b'{"version": 1}]', "none of the keys that it can have stands at character 13"),
+            (b"", "Expecting value"),
+            (b"{", "Expecting property name"),
+            (b"[1]", r"the file is not an object: \[1\]"),
+            (b"{}", "version None is not supported"),
+            (b'{"version": 1', "Expecting ',' delimiter"),
+            (b'{"version": 1}]', "Extra data"),
             (b"\xff\xfe", "codec can't decode"),
             (b'{"version": ' + b"[" * 100_000, "nested too deeply"),
-            (b'{"version": 2, "version": 2}', "none of the keys .* stands at character 13"),
+            (b'{"version": 2, "version": 2}', "the key 'version' stands twice in one object"),
             (b'{"version": 1, "pattern": ', "Expecting value"),
             (b'{"version": 1, "pattern": null, "special_tokens": {"a": 1, "a": 1', "Expecting"),
             (
