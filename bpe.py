@@ -500,9 +500,7 @@ class _Encoder:
 
     def __init__(self, vocabulary: _Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.sizes = list(map(len, vocabulary.bytes))
         self.tokens = {data: token for token, data in enumerate(vocabulary.bytes)}
-        self.shorter = cache(self._longest_beginning)
         self.remembered = lru_cache(maxsize=1 << 12)(self._encode_stretch)
 
     @cached_property
@@ -520,12 +518,13 @@ class _Encoder:
             return [self.tokens[text]]
         if len(text) <= self.SHORT:  # as most are
             return self._merge(text)
-        if len(self.sizes) <= 256 + self.FEW_RULES:
-            return self._replace(text, range(256, len(self.sizes)))
+        number = len(self.vocabulary.ids)
+        if number <= 256 + self.FEW_RULES:
+            return self._replace(text, range(256, number))
         return self._glue(text)
 
     def _merge(self, text: bytes) -> list[int]:
-        joined, never = self.vocabulary.joined.get, len(self.sizes)
+        joined, never = self.vocabulary.joined.get, len(self.vocabulary.ids)
         tokens = list(text)
         joins = [joined(pair, never) for pair in pairwise(tokens)]
         while joins and (token := min(joins)) < never:
@@ -539,31 +538,23 @@ class _Encoder:
         return tokens
 
     def _walk(self, text: bytes) -> list[int]:
-        tokens_by_bytes, sizes, may_touch = self.tokens, self.sizes, self.vocabulary.may_touch
+        token_of, may_touch = self.tokens.get, self.vocabulary.may_touch
         tokens: list[int] = []
-        before, position, end = -1, 0, len(text)
-        while position < end:
-            for length in self._lengths_at(text, position):
-                data = text[position : position + length]
-                if data in tokens_by_bytes:
+        before, position, lengths = -1, 0, self._lengths_at(text, 0)
+        while position < len(text):
+            for length in lengths:
+                token = token_of(text[position : position + length], -1)
+                if token >= 0 and may_touch(before, token):
+                    tokens.append(token)
+                    before, position = token, position + length
+                    lengths = self._lengths_at(text, position)
                     break
-            token = tokens_by_bytes[data]
-            while token < 0 or not may_touch(before, token):
-                if token < 0:  # nothing leads on from here: one token back
-                    token = tokens.pop()
-                    position -= sizes[token]
-                    before = tokens[-1] if tokens else -1
-                token = self.shorter(token)
-            tokens.append(token)
-            before = token
-            position += sizes[token]
+            else:  # nothing leads on from here: one token back, and a shorter one in its place
+                length = len(self.vocabulary.bytes[tokens.pop()])
+                before, position = tokens[-1] if tokens else -1, position - length
+                lengths = self._lengths_at(text, position)
+                lengths = lengths[lengths.index(length) + 1 :]
         return tokens
-
-    def _longest_beginning(self, token: int) -> int:
-        """Return the longest other token that this one begins with, -1 if there is none."""
-        data = self.vocabulary.bytes[token]
-        beginnings = (data[:length] for length in self._lengths_at(data, 0) if length < len(data))
-        return next((self.tokens[each] for each in beginnings if each in self.tokens), -1)
 
     def _lengths_at(self, text: bytes, position: int) -> tuple[int, ...]:
         """Return which lengths a token may have that comes next in `text`, the longest first."""
@@ -769,7 +760,9 @@ class _EncodedPreTokens(dict[str, tuple[int, ...]]):
     def __missing__(self, pre_token: str) -> tuple[int, ...]:
         ids = self.old.get(pre_token)
         if ids is None:
-            ids = self._encode(pre_token)
+            data = pre_token.encode("utf-8")
+            whole = self.whole_tokens.get(data)
+            ids = tuple(self.encoder.encode(data)) if whole is None else (whole,)
         if len(pre_token) <= self.LONGEST:
             if len(self) >= self.LIMIT // 2:
                 self.old = dict(self)
@@ -780,12 +773,6 @@ class _EncodedPreTokens(dict[str, tuple[int, ...]]):
     @cached_property
     def encoder(self) -> _Encoder:
         return _Encoder(self.vocabulary)  # made when it is first needed, as it takes a while
-
-    def _encode(self, pre_token: str) -> tuple[int, ...]:
-        data = pre_token.encode("utf-8")
-        if data in self.whole_tokens:
-            return (self.whole_tokens[data],)
-        return tuple(self.encoder.encode(data))
 
     def characters(self, pre_token: str) -> str:
         """Return the token characters of a pre-token, which learning goes on from."""
@@ -1398,10 +1385,11 @@ class BPETokenizer:
         """
         if isinstance(source, Mapping):
             ranks = _checked_ranks(source)
+            vocabulary = _vocabulary_of_ranks(ranks)
         else:
             with _reading(source) as data:
                 ranks = _read_tiktoken(data)
-        vocabulary = _vocabulary_of_ranks(ranks)
+                vocabulary = _vocabulary_of_ranks(ranks)
         contents = _Contents(pattern, ranks, vocabulary, {}, True, None)
         return cls._of_contents(contents, _names_and_ids(special_tokens))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import tracemalloc
 from collections.abc import Callable
 from copy import deepcopy
@@ -206,6 +207,17 @@ class TestRanksOfACaller:
     def test_a_byte_that_is_missing(self) -> None:
         with pytest.raises(ValueError, match=r"the byte b'a' is not a token"):
             BPETokenizer.from_tiktoken({token: rank for token, rank in BYTES.items() if rank != 97})
+
+    def test_ranks_that_are_not_in_the_order_of_merging(self, tmp_path: Path) -> None:
+        ranks = BYTES | {b"low": 256, b"lo": 257}
+        fault = "token b'low' would be merged after the turn that its rank gives"
+        with pytest.raises(ValueError, match=fault):
+            BPETokenizer.from_tiktoken(ranks)
+        path = tmp_path / "low.tiktoken"
+        path.write_bytes(rank_file(ranks))
+        for read in (BPETokenizer.from_tiktoken, BPETokenizer.from_file):
+            with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: .*{fault}"):
+                read(path)
 
 
 class TestGpt2sFiles:
