@@ -206,8 +206,9 @@ def encode(text: str, merges: Iterable[Rule] | Mapping[Pair, int]) -> list[int]:
     True
 
     That is what it gives whatever the rules are. It runs this loop only where rules make an
-    id that is there already; else time hardly depends on how many rules there are (see the
-    engine).
+    id that is there already, or tokens too large to keep; else a longer text hardly takes more
+    time with more rules (see the engine). Each call reads the rules once, so for many texts
+    there is `BPETokenizer`.
     """
     rules = _rules(merges)
     data = _utf8(text, "text")
@@ -274,8 +275,9 @@ def vocab_curve(text: str, sizes: Iterable[int]) -> list[tuple[int, int]]:
 # token id         the int that users see; `_Vocabulary.ids` leads from number to id
 # token bytes      what the token stands for in a text
 # word             what is learned from as a whole: a pre-token, in the lab all of the text
-# pre-token        what a split pattern cuts text into; with special tokens between, a piece
+# pre-token        what a split pattern cuts text into; a piece is one, or a special token
 # stretch          what a long text that nothing splits is cut into to encode it
+# run              one byte again and again, 16 times or more
 # ---------------------------------------------------------------------------
 
 _LARGEST_TOKEN = 0x10FFFF  # the last character there is
@@ -292,7 +294,7 @@ class _Learner:
     counts only fall afterwards: the queue corrects an outdated entry when it comes up.
     """
 
-    RARE = 128  # times less than each rule would have if all shared the text evenly
+    RARE = 128  # a pair is rare below a 128th of the text's size over the number of rules wanted
 
     def __init__(self, words: Iterable[str], word_counts: Iterable[int]) -> None:
         self.words = list(words)
@@ -367,7 +369,7 @@ class _Learner:
         the `d`) had `a` after it and now has `X`: `da` is lost and `dX` gained. An empty part
         in between would mean two occurrences side by side: `aa` lost, `XX` gained. All other
         counts stand. In `XabdXabac` the most frequent pairs are now `Xa` and `ab`, twice each;
-        `ab` is the smaller and becomes `Y`. Then `XY` becomes `Z`: `ZdZac`.
+        `ab` is the smaller (`X` is token 256) and becomes `Y`. Then `XY` becomes `Z`: `ZdZac`.
 
         Words are collected by neighbour first, once for each occurrence, so that a neighbour
         changes two counts once and not wherever it stands: 2.7 s instead of 3.0 for 32,512
@@ -460,9 +462,10 @@ class _Vocabulary:
         """Return whether `second` may come after `first` in an encoding.
 
         Go back in time: of the two tokens at the border take apart the one that was made
-        later. If a rule that came before that joins the two, it has crossed the border.
-        (Where both are the same token, the left one was made first.) -1 stands for no token,
-        which may touch any.
+        later. If a rule that came before that joins the two, it has crossed the border. (A rule
+        goes from the left, so of one token twice the left one was made first: with the rule
+        `aa`, the text `aaa` becomes `aa a`, and `a` may not touch `aa`.) -1 stands for no
+        token, which may touch any.
         """
         joined, left_halves, right_halves = self.joined, self.left_halves, self.right_halves
         earlier_than = len(self.ids)
@@ -478,30 +481,34 @@ class _Vocabulary:
 
 
 class _Encoder:
-    """Encodes bytes as `merge` would, each rule once and in order, without going through all.
+    """Encodes bytes as `merge` would, each rule once and in order, without all that work.
 
-    A short text is merged pair by pair, first the pair whose rule comes first. What it becomes
-    has later rules only, so that is their order. But the time grows with the square of the
-    length: a word of 7 bytes takes 7 µs, one of 128 bytes 230.
+    A text that is a token becomes it. A short one is merged pair by pair, first the pair whose
+    rule comes first: a new token takes part in later rules only, so that is their order. But
+    the time grows with the square of the length: a word of 7 bytes takes 7 µs, one of 128 bytes
+    230.
 
-    A long text is walked along. By *Borders* the encoding is the one sequence of tokens that
-    spells the text and in which every two neighbours may touch. So at each place take the
-    longest token that comes next and may touch the one before; if there is none, go one token
-    back and on with the next shorter one. A beginning of the text has one encoding only, so no
-    place is come to twice: time is linear in the text. That word of 7 bytes takes 9 µs, the one
-    of 128 bytes 80, and an index of all tokens has to be made.
+    A long text under few rules goes through them one by one. Under many, it is walked along. By
+    *Borders* the encoding is the one sequence of tokens that spells the text and in which every
+    two neighbours may touch. So at each place take the longest token that comes next and may
+    touch the one before; if there is none, go one token back and on with the next shorter one.
+    A beginning of the text has one encoding only, so going forward comes to no place twice:
+    time is linear in the text, with a factor for how many lengths are tried at a place. That
+    word of 7 bytes takes 9 µs, the one of 128 bytes 80.
     """
 
-    SHORT = 128  # bytes; longer text is cut into stretches
-    REACH = 512  # bytes, of what is encoded anew at a seam, or remembered
-    # Up to about so many, `str.replace` for each is faster on long text: for 200 KB under 256
-    # rules 0.08 s instead of 0.16, under 750 rules 0.15 instead of 0.17.
+    SHORT = 128  # bytes; hardly a pre-token has more, and the walk's index takes up to 0.2 s
+    # Up to about so many, `str.replace` for each is faster on a long text met first: for 200 KB
+    # under 256 rules 0.08 s instead of 0.16, under 750 rules 0.15 instead of 0.17.
     FEW_RULES = 750
+    REACH = 512  # bytes, of a stretch that is walked along, without what is taken back before it
+    BACK = 16  # bytes, that are taken back at first
+    MOST_REMEMBERED = 1 << 12  # stretches, as runs and what stands between come again
 
     def __init__(self, vocabulary: _Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.tokens = {data: token for token, data in enumerate(vocabulary.bytes)}
-        self.remembered = lru_cache(maxsize=1 << 12)(self._encode_stretch)
+        self.remembered: dict[bytes, list[int]] = {}
 
     @cached_property
     def lengths(self) -> dict[bytes, tuple[int, ...]]:
@@ -542,7 +549,7 @@ class _Encoder:
         tokens: list[int] = []
         before, position, lengths = -1, 0, self._lengths_at(text, 0)
         while position < len(text):
-            for length in lengths:
+            for length in lengths:  # beyond the end it stands for all that is left
                 token = token_of(text[position : position + length], -1)
                 if token >= 0 and may_touch(before, token):
                     tokens.append(token)
@@ -557,7 +564,7 @@ class _Encoder:
         return tokens
 
     def _lengths_at(self, text: bytes, position: int) -> tuple[int, ...]:
-        """Return which lengths a token may have that comes next in `text`, the longest first."""
+        """Return the lengths of the tokens that begin as `text` does here, the longest first."""
         lengths: tuple[int, ...] = (2, 1)
         known, size, end = self.lengths, 3, len(text)
         while position + size <= end and (longer := known.get(text[position : position + size])):
@@ -574,13 +581,21 @@ class _Encoder:
         return list(map(ord, characters))
 
     def _encode_stretch(self, stretch: bytes) -> list[int]:
-        if _is_run(stretch):
-            return self._replace(stretch, self.runs[stretch[:1]])
-        return self._walk(stretch)
+        tokens = self.remembered.get(stretch)
+        if tokens is None:
+            is_run = _is_run(stretch)
+            tokens = (
+                self._replace(stretch, self.runs[stretch[:1]]) if is_run else self._walk(stretch)
+            )
+            if len(stretch) <= self.REACH:
+                if len(self.remembered) >= self.MOST_REMEMBERED:
+                    self.remembered.clear()
+                self.remembered[stretch] = tokens
+        return tokens
 
     @cached_property
     def runs(self) -> dict[bytes, list[int]]:
-        """From a letter to the tokens of it alone."""
+        """From a byte to the tokens of it alone."""
         runs = defaultdict[bytes, list[int]](list)
         for token, data in enumerate(self.vocabulary.bytes[256:], start=256):
             if _is_run(data):
@@ -590,30 +605,30 @@ class _Encoder:
     def _glue(self, text: bytes) -> list[int]:
         """Encode a long text stretch by stretch; where the tokens at a seam may touch, glue there.
 
-        A walk over a run of one letter comes back again and again where the run ends, so runs
-        are stretches of their own, to which only few rules apply. Before other stretches some
-        bytes are taken back, as a token may lie across. Where the tokens at a seam may not touch,
-        more is taken back, and encoded anew together with what follows; and if that becomes
-        more than the text four times over, one walk is faster.
+        Before a stretch some bytes are taken back, as a token may lie across; if the tokens at
+        the seam may not touch, four times as many. A walk along a run would try all lengths at
+        nearly every byte, so a run is a stretch of its own, to which only few rules apply; where
+        that must be encoded together with other bytes, it is only its beginning. If more than
+        four times the text is walked along in vain, one walk is faster.
         """
         tokens: list[int] = []
-        stretches = _stretches(text)
-        encoded_anew = 0
+        stretches = _stretches(text, self.REACH)
+        in_vain = 0
         while stretches:
             stretch = stretches.pop()
-            back = 0 if _is_run(stretch) else 16
+            back = 0 if _is_run(stretch) else self.BACK
             while True:
-                stretch = self._take_back(tokens, back) + stretch
-                is_short = len(stretch) <= self.REACH
-                added = self.remembered(stretch) if is_short else self._encode_stretch(stretch)
+                taken = self._take_back(tokens, back)
+                if len(stretch) > self.REACH and _is_run(stretch) and not _is_run(taken + stretch):
+                    stretches.append(stretch[self.REACH :])
+                    stretch = stretch[: self.REACH]
+                stretch = taken + stretch
+                added = self._encode_stretch(stretch)
                 if not tokens or self.vocabulary.may_touch(tokens[-1], added[0]):
                     break
-                if len(stretch) > self.REACH + back:
-                    stretches.append(stretch[self.REACH + back :])
-                    stretch = stretch[: self.REACH + back]
-                back = max(4 * back, 16)
-                encoded_anew += len(stretch)
-                if encoded_anew > 4 * len(text):
+                back = max(4 * back, self.BACK)
+                in_vain += 0 if _is_run(stretch) else len(stretch)
+                if in_vain > 4 * len(text):
                     return self._walk(text)
             tokens += added
         return tokens
@@ -634,20 +649,22 @@ def _is_run(data: bytes) -> bool:
     return data.count(data[0]) == len(data)
 
 
-def _stretches(text: bytes) -> list[bytes]:
-    """Cut `text` before and after each run of one letter, and return what comes last first."""
+def _stretches(text: bytes, size: int) -> list[bytes]:
+    """Cut `text` into runs, and what is between into at most `size` bytes; the last comes first."""
     stretches, end = [], 0
-    for run in _RUN.finditer(text):
-        stretches += [text[end : run.start()], run.group()]
-        end = run.end()
-    stretches.append(text[end:])
-    return list(filter(None, reversed(stretches)))
+    for run in [*_RUN.finditer(text), None]:
+        start = run.start() if run else len(text)
+        stretches += [text[at : min(at + size, start)] for at in range(end, start, size)]
+        if run:
+            stretches.append(run.group())
+            end = run.end()
+    return stretches[::-1]
 
 
 def _longest_beginnings(strings: Iterable[bytes]) -> dict[bytes, bytes]:
     """Return for each string the longest other one that it begins with, `b""` if none does.
 
-    In order, a string comes right after those that it begins with and what else these begin.
+    In sorted order, between a string and one that it begins with stand only others that begin so.
     """
     found: dict[bytes, bytes] = {}
     open_ones = [b""]
@@ -662,9 +679,9 @@ def _longest_beginnings(strings: Iterable[bytes]) -> dict[bytes, bytes]:
 def _lengths_by_beginning(tokens: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
     """Return which lengths the tokens with a certain beginning may have, the longest first.
 
-    The beginnings are those of 3, 6, 12, … bytes; each has the lengths from its own up to the
-    next one's, and then those of the beginning half as long. So few are tried, also where
-    every run of a letter is a token.
+    The beginnings are those of 3, 6, 12, … bytes; each has the lengths from its own to below
+    the next one's, and then those of the beginning half as long. So few are tried, also where
+    `a`, `aa`, `aaa` and so on all are tokens.
     """
     found: dict[bytes, tuple[int, ...]] = {}
     for data in sorted(tokens, key=len):  # so what a new beginning takes over is complete
@@ -705,8 +722,8 @@ def _vocabulary_of_tokens(
 ) -> _Vocabulary:
     """Return the rules by which `tokens`, in their order, come about.
 
-    By *Borders* the earlier rules turn a token's bytes into the same tokens wherever it can be
-    made. So the one pair that makes it, if there is one, is the one split of its bytes into
+    By *Borders*, wherever a token is made, the rules before have turned its bytes into the same
+    two tokens. So the pair that makes it, if there is one, is the one split of its bytes into
     tokens that may touch. (`id_of` says by which id a token is known as a part of others.)
     """
     vocabulary = _Vocabulary(byte_ids)
@@ -775,7 +792,10 @@ class _EncodedPreTokens(dict[str, tuple[int, ...]]):
         return _Encoder(self.vocabulary)  # made when it is first needed, as it takes a while
 
     def characters(self, pre_token: str) -> str:
-        """Return the token characters of a pre-token, which learning goes on from."""
+        """Return the token characters of a pre-token, which learning goes on from.
+
+        There are none if it is a token as a whole: no pair in it is ever merged.
+        """
         data = pre_token.encode("utf-8")
         if data in self.whole_tokens:
             return ""
@@ -1987,10 +2007,11 @@ def _parse_json(data: bytes) -> Any:
 
 
 def _without_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(items)
-    if len(content) < len(items):
-        [(key, _)] = Counter(key for key, _ in items).most_common(1)
-        raise ValueError(f"the key {_shown(key)} stands twice in one object")
+    content: dict[str, Any] = {}
+    for key, value in items:
+        if key in content:
+            raise ValueError(f"the key {_shown(key)} stands twice in one object")
+        content[key] = value
     return content
 
 
@@ -2931,9 +2952,9 @@ def _run_decode(options: argparse.Namespace) -> None:
     position = 0
     with _output(options.output) as file:
         for ids in _raw_ids(name, options) if options.dtype else _ids(name, options):
-            for unknown in {*ids}.difference(tokenizer.vocab):
-                place = position + ids.index(unknown)
-                raise ValueError(f"{name}: unknown id {unknown} at position {place}")
+            if not tokenizer.vocab.keys() >= {*ids}:
+                place, unknown = next(x for x in enumerate(ids) if x[1] not in tokenizer.vocab)
+                raise ValueError(f"{name}: unknown id {unknown} at position {position + place}")
             file.write(tokenizer.decode_bytes(ids))
             position += len(ids)
 
@@ -2977,7 +2998,8 @@ def _ids(name: str, options: argparse.Namespace) -> Iterator[Sequence[int]]:
         block = rest + block
         if wrong := re.search(rb"[^\d\s]\S{,19}|\d{20}", block):
             place = f"byte offset {offset + wrong.start()}"
-            raise ValueError(f"{name}: {wrong[0]!r} at {place} is not a token id")
+            hint = "(--dtype reads what `encode -o` wrote)"
+            raise ValueError(f"{name}: {wrong[0]!r} at {place} is not a token id {hint}")
         numbers = block.rstrip(b"0123456789")  # what comes after them may go on
         yield list(map(int, numbers.split()))
         offset += len(numbers)
@@ -3100,7 +3122,7 @@ def _argument_parser() -> argparse.ArgumentParser:
     about = "recognise special tokens in the text; without it their names are ordinary text"
     recognised: dict[str, Any] = {"action": "store_const", "const": "all", "default": "none"}
     add([count, show, encode], about, "--special-tokens", dest="allowed_special", **recognised)
-    about = "for bytes that are not UTF-8: end with an error (strict), or put U+FFFD for them"
+    about = "for bytes that are not UTF-8: end with an error (strict, the default) or put U+FFFD"
     choices = ["strict", "replace"]
     add([train, count, show, encode], about, "--errors", choices=choices, default="strict")
     about = "tokens to have in the end, bytes and learned ones; special tokens come on top"

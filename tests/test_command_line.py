@@ -476,6 +476,7 @@ class TestErrors:
             (["decode", "-t", "t.json"], b"97 -1", "-: b'-1' at byte offset 3 is not a token id"),
             (["decode", "-t", "t.json"], b"1" * 50, "-: b'11111111111111111111' at byte offset 0"),
             (["decode", "-t", "t.json", "-o", "x"], b"97 9999", "-: unknown id 9999 at position 1"),
+            (["decode", "-t", "t.json"], b"97 9999 12345 8888", "-: unknown id 9999 at position 1"),
             (
                 ["decode", "-t", "t.json", "--dtype", "uint16", "-o", "x"],
                 b"a\0c",
@@ -496,7 +497,8 @@ class TestErrors:
         ids = "97 " * 500_000
         decode = ["decode", "-t", "t.json", "-o", "x"]
         said = failure(folder, *decode, given=ids + "x")
-        assert said == "-: b'x' at byte offset 1500000 is not a token id"
+        hint = "(--dtype reads what `encode -o` wrote)"
+        assert said == f"-: b'x' at byte offset 1500000 is not a token id {hint}"
         said = failure(folder, *decode, given=ids + "9999")
         assert said == "-: unknown id 9999 at position 500000"
 

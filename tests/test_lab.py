@@ -166,15 +166,22 @@ class TestEncode:
         assert encode(text, rules) == reference.encode(text, rules)
 
     @settings(max_examples=300)
-    @given(st.lists(small_text, min_size=1, max_size=3), well_formed_rules(), st.integers(2, 7))
+    @given(
+        st.lists(small_text, min_size=1, max_size=3),
+        well_formed_rules(),
+        st.integers(2, 7),
+        st.sampled_from([1, 4, 512]),
+    )
     def test_cutting_long_text_changes_nothing(
-        self, texts: list[str], rules: list[Rule], shortest_run: int
+        self, texts: list[str], rules: list[Rule], shortest_run: int, reach: int
     ) -> None:
         text = "".join(letter * 70 if letter == "b" else letter for letter in "".join(texts)) * 2
         run = re.compile(rb"(?s)(.)\1{%d,6}" % (shortest_run - 1))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bpe._Encoder, "SHORT", 2)
             patch.setattr(bpe._Encoder, "FEW_RULES", 0)
+            patch.setattr(bpe._Encoder, "REACH", reach)
+            patch.setattr(bpe._Encoder, "MOST_REMEMBERED", reach)
             patch.setattr(bpe, "_RUN", run)
             assert encode(text, rules) == reference.encode(text, rules)
 
@@ -307,6 +314,27 @@ class TestWork:
         once, twice = (lines_run(partial(encode, text * n, rules)) for n in (2, 4))
         assert twice < 2.2 * once
         assert encode(text, rules) == reference.encode(text, rules)
+
+    @pytest.mark.parametrize("start", [" ", "a", " b", "ab" * 300])
+    def test_a_long_run_is_encoded_a_few_times(
+        self, start: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Also where its beginning joins what is before it."""
+        rules = [((97, 97), 256), ((256, 256), 257), ((257, 257), 258), ((258, 258), 259)]
+        rules += [((32, 97), 260), ((98, 97), 261), ((261, 97), 262), ((260, 98), 263)]
+        text = start + "a" * 40_000
+        wanted = encode(text, rules)  # by one rule after the other, as there are few
+        sizes: list[int] = []
+        encode_stretch = bpe._Encoder._encode_stretch
+
+        def counted(encoder: bpe._Encoder, stretch: bytes) -> list[int]:
+            sizes.append(len(stretch))
+            return encode_stretch(encoder, stretch)
+
+        monkeypatch.setattr(bpe._Encoder, "FEW_RULES", 0)
+        monkeypatch.setattr(bpe._Encoder, "_encode_stretch", counted)
+        assert encode(text, rules) == wanted
+        assert len(text) <= sum(sizes) < 4 * len(text)
 
     def test_training_does_not_count_the_text_again_for_every_rule(self) -> None:
         text = "".join(self.random.choices("abcdefgh ", k=6000))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import sys
 import threading
@@ -332,3 +333,19 @@ class TestCopies:
 
 class Subclass(BPETokenizer):
     pass
+
+
+def test_what_nobody_has_any_more_is_freed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokenizers are large, and the collector waits for many objects, not for large ones."""
+
+    def use() -> None:
+        tokenizer = BPETokenizer(None, SPECIAL).train(TEXT, 280)
+        assert tokenizer.decode(tokenizer.encode(TEXT * 9)) == TEXT * 9
+        given = bpe.ByteTokenizer([bytes([byte]) for byte in range(256)] + [b"th", b"the"])
+        assert given.decode(given.tokenize(TEXT.encode() * 9)) == TEXT.encode() * 9
+
+    monkeypatch.setattr(bpe._Encoder, "FEW_RULES", 0)
+    use()  # what is made once for all is made
+    gc.collect()
+    use()
+    assert gc.collect() == 0
