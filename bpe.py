@@ -607,30 +607,33 @@ class _Encoder:
 
         Before a stretch some bytes are taken back, as a token may lie across; if the tokens at
         the seam may not touch, four times as many. A walk along a run would try all lengths at
-        nearly every byte, so a run is a stretch of its own, to which only few rules apply; where
-        that must be encoded together with other bytes, it is only its beginning. If more than
-        four times the text is walked along in vain, one walk is faster.
+        nearly every byte, so a run is a stretch of its own, to which only few rules apply. Where
+        that must be encoded together with other bytes, it is only its beginning, twice as much
+        of it each time. If more than four times the text is walked along in vain, one walk is
+        faster.
         """
         tokens: list[int] = []
         stretches = _stretches(text, self.REACH)
-        in_vain = 0
+        in_vain, reach = 0, self.REACH
         while stretches:
-            stretch = stretches.pop()
+            stretch, taken = stretches.pop(), b""
             back = 0 if _is_run(stretch) else self.BACK
+            is_cut = False
             while True:
-                taken = self._take_back(tokens, back)
-                if len(stretch) > self.REACH and _is_run(stretch) and not _is_run(taken + stretch):
-                    stretches.append(stretch[self.REACH :])
-                    stretch = stretch[: self.REACH]
-                stretch = taken + stretch
-                added = self._encode_stretch(stretch)
+                taken = self._take_back(tokens, back) + taken
+                is_run = _is_run(taken + stretch)
+                if not is_run and len(stretch) > reach:
+                    stretches.append(stretch[reach:])
+                    stretch, is_cut = stretch[:reach], True
+                added = self._encode_stretch(taken + stretch)
                 if not tokens or self.vocabulary.may_touch(tokens[-1], added[0]):
                     break
                 back = max(4 * back, self.BACK)
-                in_vain += 0 if _is_run(stretch) else len(stretch)
+                in_vain += 0 if is_run else len(taken + stretch)
                 if in_vain > 4 * len(text):
                     return self._walk(text)
             tokens += added
+            reach = 2 * reach if is_cut else self.REACH
         return tokens
 
     def _take_back(self, tokens: list[int], size: int) -> bytes:

@@ -46,7 +46,8 @@ class TestTokenize:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bpe, "_RUN", re.compile(rb"(?s)(.)\1{%d,6}" % (shortest_run - 1)))
             patch.setattr(bpe._Encoder, "SHORT", 2)
-            patch.setattr(bpe._Encoder, "REACH", 2 * shortest_run)
+            patch.setattr(bpe._Encoder, "REACH", shortest_run)
+            patch.setattr(bpe._Encoder, "BACK", 1)
             self.check(alphabet, text * times + b"a" * 65, few_rules=0)
 
     @given(st.binary(max_size=80), st.text(alphabet="abc ", max_size=80), st.integers(256, 290))

@@ -181,6 +181,7 @@ class TestEncode:
             patch.setattr(bpe._Encoder, "SHORT", 2)
             patch.setattr(bpe._Encoder, "FEW_RULES", 0)
             patch.setattr(bpe._Encoder, "REACH", reach)
+            patch.setattr(bpe._Encoder, "BACK", min(reach, 16))
             patch.setattr(bpe._Encoder, "MOST_REMEMBERED", reach)
             patch.setattr(bpe, "_RUN", run)
             assert encode(text, rules) == reference.encode(text, rules)
@@ -335,6 +336,16 @@ class TestWork:
         monkeypatch.setattr(bpe._Encoder, "_encode_stretch", counted)
         assert encode(text, rules) == wanted
         assert len(text) <= sum(sizes) < 4 * len(text)
+
+    def test_a_token_that_holds_much_of_a_run_and_what_is_before_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bpe._Encoder, "FEW_RULES", 0)
+        rules = [((97 if size == 0 else 255 + size,) * 2, 256 + size) for size in range(12)]
+        rules += [((98, 267), 268), ((268, 265), 269)]  # b and 4,096 or 5,120 times an a
+        for length in (3000, 4096, 5000, 5120, 20_000, 90_000):
+            for text in ("b" + "a" * length, "a" * 90 + "b" + "a" * length + "b"):
+                assert encode(text, rules) == reference.encode(text, rules)
 
     def test_training_does_not_count_the_text_again_for_every_rule(self) -> None:
         text = "".join(self.random.choices("abcdefgh ", k=6000))
