@@ -621,15 +621,15 @@ class _Encoder:
             is_cut = False
             while True:
                 taken = self._take_back(tokens, back) + taken
-                is_run = _is_run(taken + stretch)
-                if not is_run and len(stretch) > reach:
+                if len(stretch) > reach and not _is_run(taken + stretch):
                     stretches.append(stretch[reach:])
                     stretch, is_cut = stretch[:reach], True
-                added = self._encode_stretch(taken + stretch)
+                together = taken + stretch
+                added = self._encode_stretch(together)
                 if not tokens or self.vocabulary.may_touch(tokens[-1], added[0]):
                     break
                 back = max(4 * back, self.BACK)
-                in_vain += 0 if is_run else len(taken + stretch)
+                in_vain += 0 if _is_run(together) else len(together)
                 if in_vain > 4 * len(text):
                     return self._walk(text)
             tokens += added
