@@ -45,7 +45,7 @@ from functools import cache, cached_property, lru_cache, partial, reduce
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from inspect import cleandoc
-from itertools import chain, combinations, count, groupby, islice, pairwise, tee, zip_longest
+from itertools import chain, combinations, count, cycle, groupby, islice, pairwise, tee, zip_longest
 from math import ceil, floor, inf, isqrt, sqrt
 from operator import add, iconcat, index, itemgetter, mul
 from pathlib import Path
@@ -583,10 +583,10 @@ class _Encoder:
     def _encode_stretch(self, stretch: bytes) -> list[int]:
         tokens = self.remembered.get(stretch)
         if tokens is None:
-            is_run = _is_run(stretch)
-            tokens = (
-                self._replace(stretch, self.runs[stretch[:1]]) if is_run else self._walk(stretch)
-            )
+            if _is_run(stretch):
+                tokens = self._replace(stretch, self.runs[stretch[:1]])
+            else:
+                tokens = self._walk(stretch)
             if len(stretch) <= self.REACH:
                 if len(self.remembered) >= self.MOST_REMEMBERED:
                     self.remembered.clear()
@@ -607,10 +607,10 @@ class _Encoder:
 
         Before a stretch some bytes are taken back, as a token may lie across; if the tokens at
         the seam may not touch, four times as many. A walk along a run would try all lengths at
-        nearly every byte, so a run is a stretch of its own, to which only few rules apply. Where
-        that must be encoded together with other bytes, it is only its beginning, twice as much
-        of it each time. If more than four times the text is walked along in vain, one walk is
-        faster.
+        nearly every byte, so a run is a stretch of its own, to which only few rules apply. Of one
+        that must be encoded together with other bytes, only the beginning is, and if the rest
+        must be too, twice as much of it. If more than four times the text is walked along in
+        vain, one walk is faster.
         """
         tokens: list[int] = []
         stretches = _stretches(text, self.REACH)
@@ -654,13 +654,11 @@ def _is_run(data: bytes) -> bool:
 
 def _stretches(text: bytes, size: int) -> list[bytes]:
     """Cut `text` into runs, and what is between into at most `size` bytes; the last comes first."""
-    stretches, end = [], 0
-    for run in [*_RUN.finditer(text), None]:
-        start = run.start() if run else len(text)
-        stretches += [text[at : min(at + size, start)] for at in range(end, start, size)]
-        if run:
-            stretches.append(run.group())
-            end = run.end()
+    borders = [border for run in _RUN.finditer(text) for border in run.span()]
+    stretches: list[bytes] = []
+    # What is between runs and a run take turns.
+    for (start, end), step in zip(pairwise([0, *borders, len(text)]), cycle([size, len(text)])):
+        stretches += [text[at : min(at + step, end)] for at in range(start, end, step)]
     return stretches[::-1]
 
 
@@ -1802,14 +1800,15 @@ def _split_at_names(text: str, names: frozenset[str]) -> list[str]:
     return list(filter(None, _names_pattern(names).split(text))) if names else [text]
 
 
-def _join_tokens(vocab: Mapping[int, bytes], ids: Sequence[int]) -> bytes:
+def _join_tokens(vocab: Mapping[int, bytes], ids: Sequence[int], offset: int = 0) -> bytes:
+    """Return the bytes of `ids`, which begin at `offset` in what is decoded."""
     # In stretches, whose tokens stay in the processor's cache: 0.08 s instead of 0.14 for 5 MB.
     stretches = (ids[start : start + 4096] for start in range(0, len(ids), 4096))
     try:
         return b"".join(b"".join(map(vocab.__getitem__, stretch)) for stretch in stretches)
     except KeyError as unknown:
         token_id = unknown.args[0]
-        position = ids.index(token_id)
+        position = offset + ids.index(token_id)
         raise ValueError(f"unknown id {_shown(token_id)} at position {position}") from None
 
 
@@ -2955,10 +2954,10 @@ def _run_decode(options: argparse.Namespace) -> None:
     position = 0
     with _output(options.output) as file:
         for ids in _raw_ids(name, options) if options.dtype else _ids(name, options):
-            if not tokenizer.vocab.keys() >= {*ids}:
-                place, unknown = next(x for x in enumerate(ids) if x[1] not in tokenizer.vocab)
-                raise ValueError(f"{name}: unknown id {unknown} at position {position + place}")
-            file.write(tokenizer.decode_bytes(ids))
+            try:
+                file.write(_join_tokens(tokenizer.vocab, ids, position))
+            except ValueError as fault:
+                raise ValueError(f"{name}: {fault}") from None
             position += len(ids)
 
 

@@ -325,6 +325,23 @@ class TestWork:
         rules += [((32, 97), 260), ((98, 97), 261), ((261, 97), 262), ((260, 98), 263)]
         text = start + "a" * 40_000
         wanted = encode(text, rules)  # by one rule after the other, as there are few
+        sizes = self.sizes_of_stretches(monkeypatch)
+        assert encode(text, rules) == wanted
+        assert len(text) <= sum(sizes) < 4 * len(text)
+
+    def test_it_is_so_too_where_a_token_holds_most_of_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rules = [((97 if size == 0 else 255 + size,) * 2, 256 + size) for size in range(16)]
+        rules.append(((98, 271), 272))
+        text = "b" + "a" * 100_000
+        wanted = encode(text, rules)
+        sizes = self.sizes_of_stretches(monkeypatch)
+        assert encode(text, rules) == wanted
+        assert len(text) <= sum(sizes) < 50 * len(text)  # and not once for every 512 bytes
+
+    def sizes_of_stretches(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """Return a list that grows with what is encoded from now on."""
         sizes: list[int] = []
         encode_stretch = bpe._Encoder._encode_stretch
 
@@ -334,8 +351,7 @@ class TestWork:
 
         monkeypatch.setattr(bpe._Encoder, "FEW_RULES", 0)
         monkeypatch.setattr(bpe._Encoder, "_encode_stretch", counted)
-        assert encode(text, rules) == wanted
-        assert len(text) <= sum(sizes) < 4 * len(text)
+        return sizes
 
     def test_a_token_that_holds_much_of_a_run_and_what_is_before_it(
         self, monkeypatch: pytest.MonkeyPatch
@@ -346,6 +362,14 @@ class TestWork:
         for length in (3000, 4096, 5000, 5120, 20_000, 90_000):
             for text in ("b" + "a" * length, "a" * 90 + "b" + "a" * length + "b"):
                 assert encode(text, rules) == reference.encode(text, rules)
+
+    def test_few_stretches_are_remembered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bpe._Encoder, "FEW_RULES", 0)
+        monkeypatch.setattr(bpe._Encoder, "MOST_REMEMBERED", 3)
+        encoder = bpe._encoder_of_rules(tuple(self.rules))
+        assert encoder is not None
+        encoder.encode(b"".join(b"a" * size + b" x" for size in range(20, 60)))
+        assert 0 < len(encoder.remembered) <= 3
 
     def test_training_does_not_count_the_text_again_for_every_rule(self) -> None:
         text = "".join(self.random.choices("abcdefgh ", k=6000))
